@@ -1,0 +1,108 @@
+package policy
+
+import (
+	"time"
+
+	"cuelang.org/go/cue"
+)
+
+// servers are the servers that the policy defines.
+func (l *loader) servers() map[string]Server {
+	servers := map[string]Server{}
+	for name, v := range fields(l.full, "servers") {
+		s := Server{
+			Name:         name,
+			Description:  text(v, "description"),
+			Command:      text(v, "command"),
+			Cwd:          text(v, "cwd"),
+			Env:          map[string]string{},
+			StartTimeout: seconds(v, "timeout", "start"),
+			CallTimeout:  seconds(v, "timeout", "call"),
+		}
+		if args, err := lookup(v, "args").List(); err == nil {
+			for args.Next() {
+				s.Args = append(s.Args, text(args.Value()))
+			}
+		}
+		for key, value := range fields(v, "env") {
+			s.Env[key] = text(value)
+		}
+		servers[name] = s
+	}
+	return servers
+}
+
+// profile is the profile of that name, of which v is what the policy says with
+// the defaults.
+func (l *loader) profile(name string, v cue.Value, servers map[string]Server) *Profile {
+	p := &Profile{
+		Name:        name,
+		Description: text(v, "description"),
+		Engine:      text(v, "engine"),
+		Python:      text(v, "python"),
+		Limits: Limits{
+			Memory:    number(v, "limits", "memory"),
+			CPUs:      fraction(v, "limits", "cpus"),
+			PIDs:      number(v, "limits", "pids"),
+			Files:     number(v, "limits", "files"),
+			Tmp:       number(v, "limits", "tmp"),
+			Workspace: number(v, "limits", "workspace"),
+			Shm:       number(v, "limits", "shm"),
+		},
+		Timeout:  l.timeout(name, v),
+		Output:   int(number(v, "output")),
+		Parallel: int(number(v, "parallel")),
+		Session:  Session{Persist: truth(v, "session", "persist"), Idle: seconds(v, "session", "idle")},
+		mounts:   map[string]*mount{},
+	}
+	l.mountAll(p, servers)
+	return p
+}
+
+// timeout is the profile's timeout. A default that only defaults.cue gives
+// yields to a smaller maximum.
+func (l *loader) timeout(profile string, v cue.Value) Timeout {
+	t := Timeout{Default: seconds(v, "timeout", "default"), Max: seconds(v, "timeout", "max")}
+	if t.Default <= t.Max {
+		return t
+	}
+	path := []string{"profiles", profile, "timeout", "default"}
+	written := lookup(l.user, path...)
+	if !written.Exists() {
+		t.Default = t.Max
+		return t
+	}
+	rest := ""
+	if !lookup(l.user, "profiles", profile, "timeout", "max").Exists() {
+		rest = ", which is not given and so is the usual one"
+	}
+	l.add(written.Pos(), pathString(path), "%d is more than timeout.max, %d%s", t.Default/time.Second, t.Max/time.Second, rest)
+	return t
+}
+
+// The values below are valid: they are asked for once the schema has been held
+// against them. Of a policy with mistakes they may be zero, and are not used.
+
+func text(v cue.Value, path ...string) string {
+	s, _ := lookup(v, path...).String()
+	return s
+}
+
+func number(v cue.Value, path ...string) int64 {
+	n, _ := lookup(v, path...).Int64()
+	return n
+}
+
+func fraction(v cue.Value, path ...string) float64 {
+	n, _ := lookup(v, path...).Float64()
+	return n
+}
+
+func seconds(v cue.Value, path ...string) time.Duration {
+	return time.Duration(fraction(v, path...) * float64(time.Second))
+}
+
+func truth(v cue.Value, path ...string) bool {
+	b, _ := lookup(v, path...).Bool()
+	return b
+}

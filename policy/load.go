@@ -1,0 +1,160 @@
+// Package policy knows what an agent may do. It loads policies, which are CUE
+// files, reports their mistakes where they are, and decides on runs and tool
+// calls. It knows nothing of MCP, of sandboxes, or of the time.
+//
+// A policy is a type and a tool call a value: a call is allowed if it is an
+// instance of what the profile says of its server. What that comes to for each
+// name of a tool is worked out when a policy is loaded, so that deciding is a
+// look-up.
+package policy
+
+import (
+	_ "embed"
+	"fmt"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/build"
+	"cuelang.org/go/cue/cuecontext"
+)
+
+//go:embed schema.cue
+var schemaSource string
+
+//go:embed defaults.cue
+var defaultsSource string
+
+// The names under which CUE reports positions in our own files. No user's file
+// can have them.
+const (
+	schemaFile   = "\x00schema.cue"
+	defaultsFile = "\x00defaults.cue"
+)
+
+// Schema is the schema of policies, in CUE: the reference manual.
+func Schema() string { return schemaSource }
+
+// Load reads a policy from files, and from the .cue files that lie directly in
+// folders. With no paths it is the policies embedded in the binary. It reads
+// nothing else. What is wrong with the policy is reported as Errors.
+func Load(paths []string) (*Policy, error) {
+	if len(paths) == 0 {
+		sources, err := embedded()
+		if err != nil {
+			return nil, fmt.Errorf("reading the embedded policies: %w", err)
+		}
+		return load(sources)
+	}
+	sources, errs := read(paths)
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	return load(sources)
+}
+
+// load makes a policy of sources.
+func load(sources []source) (*Policy, error) {
+	syn := parse(sources)
+	if len(syn.errs) > 0 {
+		// What CUE would say of the rest could be due to what is missing.
+		return nil, syn.sorted()
+	}
+	l, err := newLoader(syn)
+	if err != nil {
+		return nil, err
+	}
+	p := l.policy()
+	if len(syn.errs) > 0 {
+		return nil, syn.sorted()
+	}
+	return p, nil
+}
+
+func (s *syntax) sorted() error {
+	return s.errs.sorted(func(file string) int { return s.order[file] }).err()
+}
+
+// A loader turns evaluated CUE into a policy. Its syntax collects the mistakes.
+type loader struct {
+	*syntax
+	ctx    *cue.Context
+	schema cue.Value // of schema.cue
+	user   cue.Value // what the policy says by itself
+	full   cue.Value // with the defaults
+}
+
+// newLoader evaluates the policy against the schema. Its error is about our own
+// files; what is wrong with the policy is in syn.errs.
+func newLoader(syn *syntax) (*loader, error) {
+	// The settings of the cue command's environment variables are not for us.
+	ctx := cuecontext.New(cuecontext.EvaluatorVersion(cuecontext.EvalStable), cuecontext.CUE_DEBUG(""))
+	l := &loader{syntax: syn, ctx: ctx}
+
+	l.schema = ctx.CompileString(schemaSource, cue.Filename(schemaFile))
+	if err := l.schema.Err(); err != nil {
+		return nil, fmt.Errorf("compiling schema.cue: %w", err)
+	}
+	defaults := ctx.CompileString(defaultsSource, cue.Filename(defaultsFile))
+	if err := defaults.Err(); err != nil {
+		return nil, fmt.Errorf("compiling defaults.cue: %w", err)
+	}
+
+	inst := build.NewContext().NewInstance("", nil)
+	for _, f := range syn.files {
+		if err := inst.AddSyntax(f); err != nil {
+			l.report(err, nil)
+		}
+	}
+	l.user = ctx.BuildInstance(inst)
+	if err := l.user.Err(); err != nil {
+		l.report(err, nil)
+	}
+	if len(l.errs) > 0 {
+		return l, nil
+	}
+
+	checked := l.user.Unify(l.schema.LookupPath(cue.ParsePath("#Policy")))
+	known := l.report(checked.Validate(), nil)
+	l.full = checked.Unify(defaults)
+	l.report(l.full.Validate(cue.Concrete(true), cue.Final()), known)
+	return l, nil
+}
+
+// policy is the policy, if nothing is wrong with it.
+func (l *loader) policy() *Policy {
+	if len(l.errs) > 0 && !l.full.Exists() {
+		return nil
+	}
+	p := &Policy{profiles: map[string]*Profile{}}
+	servers := l.servers()
+	for name, v := range fields(l.full, "profiles") {
+		p.profiles[name] = l.profile(name, v, servers)
+	}
+	return p
+}
+
+// fields are the regular fields of the struct at path in v, if it is there.
+func fields(v cue.Value, path ...string) func(yield func(string, cue.Value) bool) {
+	return func(yield func(string, cue.Value) bool) {
+		at := lookup(v, path...)
+		if !at.Exists() || at.IncompleteKind() != cue.StructKind {
+			return
+		}
+		it, err := at.Fields()
+		if err != nil {
+			return
+		}
+		for it.Next() {
+			if !yield(it.Selector().Unquoted(), it.Value()) {
+				return
+			}
+		}
+	}
+}
+
+func lookup(v cue.Value, path ...string) cue.Value {
+	selectors := make([]cue.Selector, len(path))
+	for i, p := range path {
+		selectors[i] = cue.Str(p)
+	}
+	return v.LookupPath(cue.MakePath(selectors...))
+}

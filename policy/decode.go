@@ -63,7 +63,7 @@ func (l *loader) profile(name string, v cue.Value, servers map[string]Server) *P
 // yields to a smaller maximum.
 func (l *loader) timeout(profile string, v cue.Value) Timeout {
 	t := Timeout{Default: seconds(v, "timeout", "default"), Max: seconds(v, "timeout", "max")}
-	if t.Default <= t.Max {
+	if t.Default <= t.Max || t.Max == 0 {
 		return t
 	}
 	path := []string{"profiles", profile, "timeout", "default"}
@@ -74,9 +74,9 @@ func (l *loader) timeout(profile string, v cue.Value) Timeout {
 	}
 	rest := ""
 	if !lookup(l.user, "profiles", profile, "timeout", "max").Exists() {
-		rest = ", which is not given and so is the usual one"
+		rest = " unless given"
 	}
-	l.add(written.Pos(), pathString(path), "%d is more than timeout.max, %d%s", t.Default/time.Second, t.Max/time.Second, rest)
+	l.mistake(valuePos(written), path, "%d is more than timeout.max, which is %d%s", t.Default/time.Second, t.Max/time.Second, rest)
 	return t
 }
 

@@ -64,19 +64,19 @@ func (e Errors) err() error {
 	return e
 }
 
-// sorted puts the mistakes in order, where order says how the files come, and
-// leaves one of those that read the same.
-func (e Errors) sorted(order func(file string) int) Errors {
-	slices.SortStableFunc(e, func(a, b Error) int {
-		return cmp.Or(
-			cmp.Compare(order(a.Pos.File), order(b.Pos.File)),
-			cmp.Compare(a.Pos.Line, b.Pos.Line),
-			cmp.Compare(a.Pos.Col, b.Pos.Col),
-			cmp.Compare(a.Path, b.Path),
-			cmp.Compare(a.Message, b.Message),
-		)
-	})
-	return slices.Compact(e)
+// sorted puts the mistakes in order, where order says how the files come. Of
+// several that say the same of one place it leaves the first.
+func (e Errors) sorted(order map[string]int) Errors {
+	slices.SortStableFunc(e, func(a, b Error) int { return comparePos(a.Pos, b.Pos, order) })
+	return slices.CompactFunc(e, func(a, b Error) bool { return a.Pos == b.Pos && a.Message == b.Message })
+}
+
+func comparePos(a, b Pos, order map[string]int) int {
+	return cmp.Or(
+		cmp.Compare(order[a.File], order[b.File]),
+		cmp.Compare(a.Line, b.Line),
+		cmp.Compare(a.Col, b.Col),
+	)
 }
 
 // oneLine keeps a message that quotes several lines of a policy on one.

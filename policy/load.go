@@ -70,7 +70,7 @@ func load(sources []source) (*Policy, error) {
 }
 
 func (s *syntax) sorted() error {
-	return s.errs.sorted(func(file string) int { return s.order[file] }).err()
+	return s.errs.sorted(s.order).err()
 }
 
 // A loader turns evaluated CUE into a policy. Its syntax collects the mistakes.
@@ -80,6 +80,8 @@ type loader struct {
 	schema cue.Value // of schema.cue
 	user   cue.Value // what the policy says by itself
 	full   cue.Value // with the defaults
+
+	abstract bool // vet is in a pattern
 }
 
 // newLoader evaluates the policy against the schema. Its error is about our own
@@ -100,28 +102,26 @@ func newLoader(syn *syntax) (*loader, error) {
 
 	inst := build.NewContext().NewInstance("", nil)
 	for _, f := range syn.files {
-		if err := inst.AddSyntax(f); err != nil {
-			l.report(err, nil)
-		}
+		inst.AddSyntax(f) // its errors are those of inst
 	}
 	l.user = ctx.BuildInstance(inst)
-	if err := l.user.Err(); err != nil {
-		l.report(err, nil)
-	}
-	if len(l.errs) > 0 {
+	if inst.Err != nil {
+		l.report(inst.Err, nil)
 		return l, nil
 	}
 
-	checked := l.user.Unify(l.schema.LookupPath(cue.ParsePath("#Policy")))
-	known := l.report(checked.Validate(), nil)
-	l.full = checked.Unify(defaults)
-	l.report(l.full.Validate(cue.Concrete(true), cue.Final()), known)
+	if err := l.user.Validate(); err != nil {
+		l.report(err, nil)
+	}
+	form := l.schema.LookupPath(cue.ParsePath("#Policy"))
+	l.vet(l.user, form, defaults, nil)
+	l.full = l.user.Unify(form).Unify(defaults)
 	return l, nil
 }
 
 // policy is the policy, if nothing is wrong with it.
 func (l *loader) policy() *Policy {
-	if len(l.errs) > 0 && !l.full.Exists() {
+	if !l.full.Exists() {
 		return nil
 	}
 	p := &Policy{profiles: map[string]*Profile{}}
@@ -129,21 +129,27 @@ func (l *loader) policy() *Policy {
 	for name, v := range fields(l.full, "profiles") {
 		p.profiles[name] = l.profile(name, v, servers)
 	}
+	if len(l.errs) == 0 {
+		// What we have not found CUE may find.
+		if err := l.full.Validate(cue.Concrete(true), cue.Final()); err != nil {
+			l.report(err, nil)
+		}
+	}
 	return p
 }
 
 // fields are the regular fields of the struct at path in v, if it is there.
 func fields(v cue.Value, path ...string) func(yield func(string, cue.Value) bool) {
 	return func(yield func(string, cue.Value) bool) {
-		at := lookup(v, path...)
-		if !at.Exists() || at.IncompleteKind() != cue.StructKind {
-			return
-		}
-		it, err := at.Fields()
+		// With patterns, fields are listed though there are mistakes in them.
+		it, err := lookup(v, path...).Fields(cue.Patterns(true))
 		if err != nil {
 			return
 		}
 		for it.Next() {
+			if it.Selector().ConstraintType() == cue.PatternConstraint {
+				continue
+			}
 			if !yield(it.Selector().Unquoted(), it.Value()) {
 				return
 			}

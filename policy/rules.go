@@ -133,7 +133,7 @@ func (l *loader) mount(v cue.Value, path []string) *mount {
 	path = append(slices.Clip(path), "tools")
 	tools, _ = tools.Default()
 	it, err := tools.Fields(cue.Optional(true), cue.Patterns(true))
-	if err != nil {
+	if err != nil || tools.IncompleteKind() != cue.StructKind {
 		return m // reported when the schema was held against it
 	}
 	simple := !tools.IsClosed()
@@ -141,7 +141,7 @@ func (l *loader) mount(v cue.Value, path []string) *mount {
 	for it.Next() {
 		sel := it.Selector()
 		if sel.ConstraintType() == cue.PatternConstraint {
-			p := l.pattern(sel.Pattern(), it.Value(), path)
+			p := l.pattern(sel.Pattern())
 			simple = simple && !p.cue.Exists()
 			m.patterns = append(m.patterns, p)
 			written[p.text] = p.Pos
@@ -149,7 +149,6 @@ func (l *loader) mount(v cue.Value, path []string) *mount {
 		}
 		name := sel.Unquoted()
 		if sel.ConstraintType() == cue.OptionalConstraint {
-			l.checkRule(it.Value(), append(slices.Clip(path), name))
 			if !tools.Allows(cue.Str(name)) {
 				continue
 			}
@@ -175,14 +174,12 @@ func (l *loader) closed(mount cue.Value) cue.Value {
 	return l.ctx.CompileString("close(tools)", cue.Scope(mount))
 }
 
-// pattern is the rule of a pattern of names, of which body is what it says of
-// the tools.
-func (l *loader) pattern(names, body cue.Value, path []string) pattern {
+// pattern is the rule of a pattern of names.
+func (l *loader) pattern(names cue.Value) pattern {
 	p := pattern{Rule: Rule{position(names.Pos())}}
 	if mark, ok := l.marks[p.Pos]; ok {
 		p.Pos, p.text = mark.Pos, mark.text
 	}
-	l.checkRule(body, append(slices.Clip(path), "["+p.text+"]"))
 	op, args := names.Expr()
 	switch {
 	case op == cue.RegexMatchOp && len(args) == 1:
@@ -191,7 +188,7 @@ func (l *loader) pattern(names, body cue.Value, path []string) pattern {
 			break
 		}
 		if p.re, err = regexp.Compile(expr); err != nil {
-			l.errs = append(l.errs, Error{p.Pos, pathString(path), "invalid pattern of names: " + strings.TrimPrefix(err.Error(), "error parsing regexp: ")})
+			break
 		}
 		p.text = regexpText(expr, p.text)
 		return p
@@ -201,12 +198,6 @@ func (l *loader) pattern(names, body cue.Value, path []string) pattern {
 	}
 	p.cue = names
 	return p
-}
-
-// checkRule holds the schema against a rule that is no field yet, and which
-// the schema has therefore not seen.
-func (l *loader) checkRule(body cue.Value, path []string) {
-	l.reportAt(body.Unify(l.schema.LookupPath(cue.ParsePath("#Tool"))).Validate(), path)
 }
 
 // regexpText is how a denial shows a regular expression: like a file pattern if

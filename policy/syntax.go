@@ -2,11 +2,14 @@ package policy
 
 import (
 	"fmt"
+	"regexp"
+	resyntax "regexp/syntax"
 	"strconv"
 	"strings"
 
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/literal"
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/cue/token"
 )
@@ -67,7 +70,7 @@ func parse(sources []source) *syntax {
 		f, err := parser.ParseFile(src.name, src.data, parser.ParseComments, parser.AllErrors)
 		if err != nil {
 			for _, e := range errors.Errors(err) {
-				s.add(e.Position(), "", "%s", oneLine(e.Error()))
+				s.add(e.Position(), "%s", oneLine(e.Error()))
 			}
 			continue
 		}
@@ -77,8 +80,8 @@ func parse(sources []source) *syntax {
 	return s
 }
 
-func (s *syntax) add(pos token.Pos, path, format string, args ...any) {
-	s.errs = append(s.errs, Error{Pos: position(pos), Path: path, Message: fmt.Sprintf(format, args...)})
+func (s *syntax) add(pos token.Pos, format string, args ...any) {
+	s.errs = append(s.errs, Error{Pos: position(pos), Message: fmt.Sprintf(format, args...)})
 }
 
 // check refuses what a policy may not use, gives every field its attribute and
@@ -90,14 +93,16 @@ func (s *syntax) check(f *ast.File, data []byte) {
 		case *ast.Package:
 			named = true
 			if n.Name != nil && n.Name.Name != packageName {
-				s.add(n.Name.Pos(), "", "package %s: a policy is in package %s, or in none", n.Name.Name, packageName)
+				s.add(n.Name.Pos(), "package %s: a policy is in package %s, or in none", n.Name.Name, packageName)
 			}
 		case *ast.ImportSpec:
 			s.checkImport(n)
 			return false
 		case *ast.Attribute:
-			s.add(n.Pos(), "", "attribute @%s: a policy has no attributes", n.Name())
+			s.add(n.Pos(), "attribute @%s: a policy has no attributes", n.Name())
 			return false
+		case *ast.UnaryExpr:
+			s.checkRegexp(n)
 		case *ast.Field:
 			if list, ok := n.Label.(*ast.ListLit); ok && len(list.Elts) == 1 {
 				s.mark(list.Pos(), list.Elts[0], data)
@@ -129,19 +134,36 @@ func (s *syntax) mark(bracket token.Pos, expr ast.Expr, data []byte) {
 	s.marks[position(expr.Pos())] = mark{position(bracket), oneLine(string(data[from:to]))}
 }
 
+// checkRegexp finds bad regular expressions before CUE does, which would say
+// nothing more of the struct around them.
+func (s *syntax) checkRegexp(n *ast.UnaryExpr) {
+	lit, ok := n.X.(*ast.BasicLit)
+	if !ok || lit.Kind != token.STRING || n.Op != token.MAT && n.Op != token.NMAT {
+		return
+	}
+	expr, err := literal.Unquote(lit.Value)
+	if err != nil {
+		return // for CUE to report
+	}
+	var bad *resyntax.Error
+	if _, err := regexp.Compile(expr); errors.As(err, &bad) {
+		s.add(lit.Pos(), "invalid pattern %q: %s", clip(expr), bad.Code)
+	}
+}
+
 func (s *syntax) checkImport(spec *ast.ImportSpec) {
 	path, err := strconv.Unquote(spec.Path.Value)
 	if err != nil {
-		s.add(spec.Path.Pos(), "", "import %s: not a quoted path", spec.Path.Value)
+		s.add(spec.Path.Pos(), "import %s: not a quoted path", spec.Path.Value)
 		return
 	}
 	name, _, _ := strings.Cut(path, ":")
 	switch {
 	case importable[name]:
 	case name == "tool" || strings.HasPrefix(name, "tool/"):
-		s.add(spec.Path.Pos(), "", "import %q: loading a policy runs nothing and reads nothing else, so tool packages are refused", path)
+		s.add(spec.Path.Pos(), "import %q: loading a policy runs nothing and reads nothing else, so tool packages are refused", path)
 	default:
-		s.add(spec.Path.Pos(), "", "import %q: only CUE's own packages can be imported, such as strings, list and net", path)
+		s.add(spec.Path.Pos(), "import %q: only CUE's own packages can be imported, such as strings, list and net", path)
 	}
 }
 

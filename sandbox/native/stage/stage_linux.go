@@ -1,0 +1,160 @@
+package stage
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"runtime"
+	"syscall"
+	"unsafe"
+)
+
+// exitRefused is the exit status of a stage that could not make the sandbox.
+const exitRefused = 125
+
+// init runs the stage, and does not return, in a process that was started as
+// one. It is an init function, and the only one, because Go initialises
+// packages in the order of their import paths as soon as what they import is
+// ready: this package comes before cuelang.org/… and github.com/…, whose
+// initialisation takes longer than all of the stage. An import from beyond
+// the standard library would undo that.
+func init() {
+	if len(os.Args) == 0 || os.Args[0] != Name {
+		return
+	}
+	// Namespaces, capabilities and filters belong to a thread. All is done on
+	// this one, with raw system calls, and the interpreter executed from it.
+	runtime.LockOSThread()
+	syscall.CloseOnExec(StatusFD)
+	fail(become())
+}
+
+// fail reports on the status pipe and ends the process.
+func fail(err error) {
+	var f *Failure
+	if !errors.As(err, &f) {
+		f = &Failure{Step: "stage", Text: err.Error()}
+	}
+	if b, err := json.Marshal(f); err == nil {
+		syscall.Write(StatusFD, b)
+	}
+	os.Exit(exitRefused)
+}
+
+// become makes the sandbox and executes the interpreter. It only returns
+// what was refused.
+func become() error {
+	if os.Getpid() != 1 {
+		return &Failure{Step: "stage", Text: "not the first process of a pid namespace"}
+	}
+	config := os.NewFile(ConfigFD, "config")
+	c, err := read(config)
+	if err != nil {
+		return err
+	}
+	exe, err := newCommand(c)
+	if err != nil {
+		return err
+	}
+	syscall.Umask(0o022)
+	if err := refused("sethostname", syscall.Sethostname([]byte("sandbox"))); err != nil {
+		return err
+	}
+	if err := buildTree(c); err != nil {
+		return err
+	}
+	ruleset, err := newRuleset(c.Landlock)
+	if err != nil {
+		return err
+	}
+	if err := refused("chdir "+c.Dir, syscall.Chdir(c.Dir)); err != nil {
+		return err
+	}
+	if err := dropPrivileges(c); err != nil {
+		return err
+	}
+	if err := dieWithParent(); err != nil {
+		return err
+	}
+	if err := restrict(ruleset); err != nil {
+		return err
+	}
+	if err := setAffinity(c.CPUs); err != nil {
+		return err
+	}
+	// All the memory above was the parent's to pay; from here on the guest is
+	// under its limits, or does not start.
+	if _, err := io.ReadFull(config, make([]byte, 1)); err != nil {
+		return &Failure{Step: "config", Text: "the parent is gone"}
+	}
+	if err := sys("close_range", sysCloseRange, 3, 1<<31-1, closeRangeCloexec); err != nil {
+		return err
+	}
+	runtime.KeepAlive(config)
+	return exe.run(c.Rlimits, c.Seccomp)
+}
+
+func read(r io.Reader) (*Config, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, &Failure{Step: "config", Text: err.Error()}
+	}
+	text := make([]byte, binary.LittleEndian.Uint32(head[:]))
+	if _, err := io.ReadFull(r, text); err != nil {
+		return nil, &Failure{Step: "config", Text: err.Error()}
+	}
+	c := new(Config)
+	if err := json.Unmarshal(text, c); err != nil {
+		return nil, &Failure{Step: "config", Text: err.Error()}
+	}
+	return c, nil
+}
+
+// command is what execve takes, made before the rlimits leave no room for it.
+type command struct {
+	name       string
+	path       *byte
+	argv, envv []*byte
+}
+
+func newCommand(c *Config) (*command, error) {
+	path, err := syscall.BytePtrFromString(c.Path)
+	if err != nil {
+		return nil, refused("path", err)
+	}
+	argv, err := syscall.SlicePtrFromStrings(c.Argv)
+	if err != nil {
+		return nil, refused("arguments", err)
+	}
+	envv, err := syscall.SlicePtrFromStrings(c.Env)
+	if err != nil {
+		return nil, refused("environment", err)
+	}
+	return &command{c.Path, path, argv, envv}, nil
+}
+
+// run puts the last limits in force, the filter last of all, since it forbids
+// much of what came before it.
+func (e *command) run(limits []Rlimit, filter []byte) error {
+	if len(filter) == 0 || len(filter)%8 != 0 {
+		return &Failure{Step: "seccomp", Text: "no filter"}
+	}
+	prog := struct {
+		len    uint16
+		filter unsafe.Pointer
+	}{uint16(len(filter) / 8), unsafe.Pointer(&filter[0])}
+	for _, l := range limits {
+		if err := setRlimit(l); err != nil {
+			return err
+		}
+	}
+	if err := sys("seccomp", syscall.SYS_PRCTL, prSetSeccomp, seccompModeFilter, uintptr(unsafe.Pointer(&prog)), 0, 0); err != nil {
+		return err
+	}
+	runtime.KeepAlive(filter)
+	syscall.Write(StatusFD, []byte{Running})
+	return sys("execute "+e.name, syscall.SYS_EXECVE, uintptr(unsafe.Pointer(e.path)),
+		uintptr(unsafe.Pointer(&e.argv[0])), uintptr(unsafe.Pointer(&e.envv[0])))
+}

@@ -112,7 +112,7 @@ func (s *server) start() (*conn, error) {
 	defer cancel()
 	if err := c.handshake(ctx); err != nil {
 		failure := s.startFailure(c, err)
-		c.close()
+		s.set.work.Go(c.close) // nobody need wait for that
 		if s.set.life.Err() != nil {
 			return nil, s.closed()
 		}

@@ -44,7 +44,11 @@ func binary(t testing.TB, name string) string {
 // toyDefinition is a toy that works in a folder of its own.
 func toyDefinition(t testing.TB, args ...string) Definition {
 	t.Helper()
-	return Definition{Name: "toy", Command: binary(t, "toy"), Args: args, Cwd: t.TempDir()}
+	return Definition{
+		Name: "toy", Command: binary(t, "toy"), Args: args, Cwd: t.TempDir(),
+		// A program with the race detector in it waits for a second at its exit.
+		Env: map[string]string{"GORACE": "atexit_sleep_ms=0"},
+	}
 }
 
 // open makes a set that is closed at the end of the test.
@@ -247,7 +251,7 @@ func TestCallsRunAtTheSameTime(t *testing.T) {
 func TestACancelledCallIsCancelledAtTheServer(t *testing.T) {
 	def := toyDefinition(t)
 	file := filepath.Join(def.Cwd, "cancelled")
-	def.Env = map[string]string{"TOY_CANCELLED": file}
+	def.Env["TOY_CANCELLED"] = file
 	set := open(t, def)
 	call(t, set, "echo", `{"text":"x"}`)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)

@@ -1,10 +1,7 @@
 package native
 
 import (
-	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -85,53 +82,4 @@ func (w *watchdog) exceeded() bool {
 		}
 	}
 	return total > w.limit
-}
-
-// descendants are the processes of the sandbox: whoever loses its parent
-// inside becomes a child of the first, so the tree below it is all of them.
-func descendants(pid int) []int {
-	pids := []int{pid}
-	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-	if err != nil {
-		return pids
-	}
-	for _, t := range tasks {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, t.Name()))
-		if err != nil {
-			continue
-		}
-		for _, field := range strings.Fields(string(text)) {
-			if child, err := strconv.Atoi(field); err == nil {
-				pids = append(pids, descendants(child)...)
-			}
-		}
-	}
-	return pids
-}
-
-// resident is what a process has in memory, in bytes.
-func resident(pid int) int64 {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
-	fields := strings.Fields(string(text))
-	if len(fields) < 2 {
-		return 0
-	}
-	pages, _ := strconv.ParseInt(fields[1], 10, 64)
-	return pages * int64(os.Getpagesize())
-}
-
-// proportional is what a process has in memory, with what it shares divided
-// by how many share it.
-func proportional(pid int) (int64, bool) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
-	if err != nil {
-		return 0, false
-	}
-	for line := range strings.Lines(string(text)) {
-		if rest, ok := strings.CutPrefix(line, "Pss:"); ok {
-			kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
-			return kib << 10, err == nil
-		}
-	}
-	return 0, false
 }

@@ -1,0 +1,113 @@
+"""The compiling and running of one run's code in the session's `__main__`."""
+
+import ast
+import builtins
+import linecache
+import sys
+import types
+
+AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+COROUTINE = 0x80  # inspect.CO_COROUTINE, without inspect
+SOURCES = 2000  # runs whose source is kept for tracebacks and inspect
+
+NOTHING = object()
+
+
+class Program:
+    """One run's code, compiled: statements, and the last expression by itself."""
+
+    def __init__(self, code, filename):
+        lines = code.splitlines(True)
+        linecache.cache[filename] = (len(code), None, lines, filename)
+        tree = compile(code, filename, "exec", ast.PyCF_ONLY_AST | AWAIT, dont_inherit=True)
+        last = None
+        if tree.body and isinstance(tree.body[-1], ast.Expr) and not silenced(lines, tree.body[-1]):
+            last = ast.Expression(tree.body.pop().value)
+        self.body = compile(tree, filename, "exec", AWAIT, dont_inherit=True) if tree.body else None
+        flags = AWAIT | (self.body.co_flags & ast_future_flags() if self.body else 0)
+        self.last = compile(last, filename, "eval", flags, dont_inherit=True) if last else None
+
+    @property
+    def awaits(self):
+        """Whether the code needs an event loop."""
+        return any(code and code.co_flags & COROUTINE for code in (self.body, self.last))
+
+    def run(self, namespace):
+        """Run code that does not await; return the last expression's value or NOTHING."""
+        if self.body:
+            exec(self.body, namespace)
+        return eval(self.last, namespace) if self.last else NOTHING
+
+    async def run_async(self, namespace):
+        """Run code that awaits."""
+        for code in (self.body, self.last):
+            if code is None:
+                continue
+            value = eval(code, namespace)
+            if code.co_flags & COROUTINE:
+                value = await value
+        return value if self.last else NOTHING
+
+
+def ast_future_flags():
+    """Return the flags of all `from __future__ import …` statements."""
+    import __future__
+
+    flags = 0
+    for name in __future__.all_feature_names:
+        flags |= getattr(__future__, name).compiler_flag
+    return flags & ~COROUTINE
+
+
+def silenced(lines, node):
+    """Tell whether a semicolon follows the expression."""
+    row = lines[node.end_lineno - 1].encode()
+    return row[node.end_col_offset :].split(b"#")[0].strip() == b";"
+
+
+def make_main():
+    """Make the module that the session's code runs in."""
+    main = types.ModuleType("__main__")
+    main.__dict__["__builtins__"] = builtins
+    sys.modules["__main__"] = main
+    return main
+
+
+def trim_sources(number):
+    """Forget the source of a run long past."""
+    linecache.cache.pop(f"<run {number - SOURCES}>", None)
+
+
+def find_classes(original):
+    """Make inspect find classes of the session, which have no file of their own.
+
+    Returns a replacement for inspect.getfile.
+    """
+
+    def getfile(object):
+        try:
+            return original(object)
+        except (TypeError, OSError):
+            if not isinstance(object, type) or object.__module__ != "__main__":
+                raise
+            found = class_file(object)
+            if found is None:
+                raise
+            return found
+
+    return getfile
+
+
+def class_file(kind):
+    """Return the run that a class of the session comes from, None if it is not known."""
+    for value in vars(kind).values():
+        code = getattr(getattr(value, "__func__", value), "__code__", None)
+        if code is not None and code.co_filename.startswith("<run "):
+            return code.co_filename
+    top = kind.__qualname__.split(".")[0]
+    runs = [name for name in linecache.cache if name.startswith("<run ")]
+    for name in sorted(runs, key=lambda name: int(name[5:-1]), reverse=True):
+        source = "".join(linecache.cache[name][2])
+        if f"class {top}" in source or f"def {top}" in source:
+            return name
+    return None

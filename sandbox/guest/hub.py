@@ -1,0 +1,114 @@
+"""The servers of the run that is going on, their tools, and the calls of code to them."""
+
+import _thread
+from difflib import get_close_matches
+
+from _guest.errors import UnknownServer, UnknownTool
+
+
+class Catalog:
+    """The tools of one server, asked for once a run."""
+
+    def __init__(self, server, wire):
+        self.server = server
+        self.came = _thread.allocate_lock()
+        self.came.acquire()
+        self.tools = []
+        self.error = None
+        self.functions = {}
+        wire.request("tools", {"server": server}, self.answered)
+
+    def answered(self, result, error):
+        """Take the answer; the reading thread calls this."""
+        self.error = error
+        if error is None:
+            self.tools = result.get("tools") or []
+            self.names = {tool["alias"]: tool for tool in reversed(self.tools)}
+            # An exact name wins over an alias.
+            self.names.update((tool["name"], tool) for tool in self.tools)
+        self.came.release()
+
+    @property
+    def loaded(self):
+        """Whether the tools are known."""
+        return not self.came.locked() and self.error is None
+
+    def wait(self):
+        """Wait for the answer, in any thread."""
+        self.came.acquire()
+        self.came.release()
+        if self.error is not None:
+            raise self.error.with_traceback(None)
+        return self
+
+    def find(self, name):
+        """Return a tool by its name or alias."""
+        tool = self.names.get(name)
+        if tool is not None:
+            return tool
+        text = f"tool not found in server {self.server}: {name}"
+        close = get_close_matches(str(name), self.names, 1, 0.6)
+        if close:
+            raise UnknownTool(f"{text}; did you mean {self.names[close[0]]['alias']}?")
+        aliases = [tool["alias"] for tool in self.tools]
+        more = f" and {len(aliases) - 12} more" if len(aliases) > 12 else ""
+        raise UnknownTool(f"{text}; its tools: {', '.join(aliases[:12]) or 'none'}{more}")
+
+
+class Hub:
+    """What code can reach in this run."""
+
+    def __init__(self, wire):
+        self.wire = wire
+        self.servers = []
+        self.names = {}
+        self.catalogs = {}
+        self.unsent = {}  # id of a call: how it was written, of calls not yet awaited
+
+    def begin(self, servers):
+        """Start a run with these servers."""
+        self.servers = servers
+        self.names = {server["alias"]: server for server in reversed(servers)}
+        self.names.update((server["name"], server) for server in servers)
+        self.catalogs = {}
+        self.unsent = {}
+
+    def find(self, name):
+        """Return a server by its name or alias."""
+        server = self.names.get(name)
+        if server is None:
+            names = ", ".join(server["name"] for server in self.servers) or "none"
+            raise UnknownServer(f'unknown server "{name}"; servers: {names}')
+        return server
+
+    def prefetch(self, name):
+        """Ask for a server's tools, and go on."""
+        catalog = self.catalogs.get(name)
+        if catalog is None:
+            catalog = self.catalogs[name] = Catalog(name, self.wire)
+        return catalog
+
+    def catalog(self, name):
+        """Return a server's tools. The first time in a run this waits for the server."""
+        catalog = self.prefetch(name)
+        try:
+            return catalog.wait()
+        except Exception:
+            # The next attempt asks again.
+            if self.catalogs.get(name) is catalog:
+                del self.catalogs[name]
+            raise
+
+    def function(self, server, name):
+        """Return the function for a tool of a server."""
+        catalog = self.catalog(server["name"])
+        tool = catalog.find(name)
+        function = catalog.functions.get(tool["name"])
+        if function is None:
+            from _guest.proxy import make_function
+
+            function = catalog.functions[tool["name"]] = make_function(self, server, tool)
+        return function
+
+
+current = None  # the session's Hub; the public modules look here

@@ -1,0 +1,174 @@
+"""Discovery of servers and tools.
+
+    runtime.discovered_servers()                      names of the servers
+    await runtime.search_tool_docs("calendar events") ranked tools of all servers
+    await runtime.query_tool_docs("github")           the tools of one server
+    await runtime.call_tool("github", "get_me", {})   a raw CallToolResult
+"""
+
+from _guest import hub as _state
+from _guest.docs import Docs, Names
+from _guest.docs import hit_doc as _hit_doc
+from _guest.docs import manual as _manual
+from _guest.docs import server_doc as _server_doc
+from _guest.docs import tool_doc as _tool_doc
+from _guest.errors import ArgumentError, MCPError, PolicyError, ServerError, ToolError, UnknownServer, UnknownTool
+from _guest.proxy import Call as _Call
+from _guest.values import plain as _plain
+
+__all__ = [
+    "ArgumentError",
+    "MCPError",
+    "PolicyError",
+    "ServerError",
+    "ToolError",
+    "UnknownServer",
+    "UnknownTool",
+    "call_tool",
+    "capability_summary",
+    "describe_server",
+    "describe_server_sync",
+    "discovered_servers",
+    "list_servers",
+    "list_servers_sync",
+    "list_tools",
+    "list_tools_sync",
+    "query_tool_docs",
+    "query_tool_docs_sync",
+    "search_tool_docs",
+    "search_tool_docs_sync",
+]
+
+
+def discovered_servers(detailed: bool = False) -> Names:
+    """Return the names of the servers that this run can use.
+
+    With ``detailed=True`` each item is a dict with name, alias and
+    description. The list works with and without ``await``.
+    """
+    servers = _state.current.servers
+    return Names(_server_doc(server) if detailed else server["name"] for server in servers)
+
+
+def list_servers() -> Names:
+    """Return the names of the servers that this run can use, with or without ``await``."""
+    return discovered_servers()
+
+
+def list_servers_sync() -> list:
+    """Return the names of the servers that this run can use."""
+    return list(discovered_servers())
+
+
+def _tools(server: str, result: dict, tool: "str | None", detail: str) -> Docs:
+    info = _state.current.find(server)
+    tools = result["tools"] if tool is None else [_state.current.catalog(info["name"]).find(tool)]
+    items = [_tool_doc(info, item, detail) for item in tools]
+    return Docs({**_server_doc(info), "tools": items})
+
+
+def _check(detail: str) -> None:
+    if detail not in ("summary", "full"):
+        raise ArgumentError(f'unknown detail {detail!r}; "summary" or "full"')
+
+
+async def _load(server: str) -> dict:
+    """Load a server's tools without holding up the event loop."""
+    from asyncio import get_running_loop
+
+    hub = _state.current
+    name = hub.find(server)["name"]
+    catalog = hub.prefetch(name)
+    if not catalog.loaded:
+        await get_running_loop().run_in_executor(None, hub.catalog, name)
+    return {"tools": hub.catalog(name).tools}
+
+
+def _load_sync(server: str) -> dict:
+    return {"tools": _state.current.catalog(_state.current.find(server)["name"]).tools}
+
+
+async def list_tools(server: str) -> list:
+    """Return the tools of a server, each a dict with name, description and signature."""
+    return _tools(server, await _load(server), None, "summary")["tools"]
+
+
+def list_tools_sync(server: str) -> list:
+    """Return the tools of a server, as list_tools does, without await."""
+    return _tools(server, _load_sync(server), None, "summary")["tools"]
+
+
+def _description(docs: Docs) -> dict:
+    return {**{key: docs[key] for key in ("name", "alias", "description")}, "tools": [tool["name"] for tool in docs]}
+
+
+async def describe_server(server: str) -> dict:
+    """Return a server's name, alias, description and the names of its tools."""
+    return _description(_tools(server, await _load(server), None, "summary"))
+
+
+def describe_server_sync(server: str) -> dict:
+    """Return what describe_server does, without await."""
+    return _description(_tools(server, _load_sync(server), None, "summary"))
+
+
+async def query_tool_docs(server: str, tool: "str | None" = None, detail: str = "summary") -> Docs:
+    """Return the documentation of a server's tools, or of one of them.
+
+    ``docs["tools"]`` is the list of them; the value can be indexed and
+    iterated like that list as well. With ``detail="full"`` each has its
+    inputSchema and outputSchema.
+    """
+    _check(detail)
+    return _tools(server, await _load(server), tool, detail)
+
+
+def query_tool_docs_sync(server: str, tool: "str | None" = None, detail: str = "summary") -> Docs:
+    """Return what query_tool_docs does, without await."""
+    _check(detail)
+    return _tools(server, _load_sync(server), tool, detail)
+
+
+def _query(query: str, limit: int, detail: str, servers: "list | None") -> dict:
+    _check(detail)
+    if not isinstance(query, str):
+        raise ArgumentError(f"the query must be text, not {type(query).__name__}")
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise ArgumentError(f"the limit must be a whole number from 1 on, not {limit!r}")
+    params = {"query": query, "limit": limit}
+    if servers is not None:
+        names = [servers] if isinstance(servers, str) else list(servers)
+        params["servers"] = [_state.current.find(name)["name"] for name in names]
+    return params
+
+
+async def search_tool_docs(
+    query: str, limit: int = 5, detail: str = "summary", servers: "list | str | None" = None
+) -> list:
+    """Search the tools of all servers, best first.
+
+    Each hit is a dict with server, tool, description, signature and score.
+    ``servers`` narrows the search to some of them.
+    """
+    result = await _state.current.wire.asked("search", _query(query, limit, detail, servers))
+    return [_hit_doc(hit, detail) for hit in result.get("hits") or []]
+
+
+def search_tool_docs_sync(
+    query: str, limit: int = 5, detail: str = "summary", servers: "list | str | None" = None
+) -> list:
+    """Return what search_tool_docs does, without await."""
+    result = _state.current.wire.ask("search", _query(query, limit, detail, servers))
+    return [_hit_doc(hit, detail) for hit in result.get("hits") or []]
+
+
+def call_tool(server: str, tool: str, args: "dict | None" = None):
+    """Call a tool by name. Awaited, it gives the raw CallToolResult, also if that reports an error."""
+    info = _state.current.find(server)
+    arguments = _plain(dict(args or {}), "args", None)
+    return _Call(_state.current, "runtime.call_tool", info["name"], tool, arguments, raw=True)
+
+
+def capability_summary() -> str:
+    """Return a short manual of this session in Markdown."""
+    return _manual(_state.current.servers)

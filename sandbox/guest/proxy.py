@@ -1,0 +1,157 @@
+"""Servers and tools as code sees them: objects with functions that return awaitables."""
+
+from collections.abc import Coroutine, Mapping
+
+from _guest import hub as state
+from _guest.errors import MCPError
+from _guest.schema import Parameters
+from _guest.values import native, plain
+
+
+class Call(Coroutine):
+    """A call of a tool. It is sent when it is awaited, not before."""
+
+    def __init__(self, hub, label, server, tool, arguments, raw=False):
+        self._hub = hub
+        self._request = {"server": server, "tool": tool, "arguments": arguments}
+        self._raw = raw
+        self._coroutine = None
+        self.__name__ = self.__qualname__ = label
+        hub.unsent[id(self)] = label
+
+    async def _answer(self):
+        self._hub.unsent.pop(id(self), None)
+        result = await self._hub.wire.asked("call", self._request)
+        return result if self._raw else native(result, self._request["server"], self._request["tool"])
+
+    def _started(self):
+        if self._coroutine is None:
+            self._coroutine = self._answer()
+        return self._coroutine
+
+    def __await__(self):
+        return (yield from self._started().__await__())
+
+    def send(self, value):
+        """Advance, as a coroutine does."""
+        return self._started().send(value)
+
+    def throw(self, *error):
+        """Raise within, as in a coroutine."""
+        return self._started().throw(*error)
+
+    def close(self):
+        """End, as a coroutine does."""
+        if self._coroutine is not None:
+            self._coroutine.close()
+
+    def __repr__(self):
+        sent = "" if id(self) not in self._hub.unsent else ", not awaited: nothing was sent"
+        return f"<call {self.__name__}(...){sent}>"
+
+
+def make_function(hub, server, tool):
+    """Make the function for one tool, with its signature and documentation."""
+    parameters = Parameters(tool.get("inputSchema"))
+    name = f"{server['name']}.{tool['name']}"
+    label = f"mcp_{server['alias']}.{tool['alias']}"
+
+    def call(*args, **kwargs):
+        arguments = parameters.bind(name, tool["alias"], args, kwargs)
+        return Call(hub, label, server["name"], tool["name"], arguments)
+
+    call.__name__ = tool["alias"]
+    call.__qualname__ = label
+    call.__module__ = f"mcp.servers.{server['alias']}"
+    call.__doc__ = document(tool, parameters)
+    call.__signature__ = parameters.signature()
+    return call
+
+
+def document(tool, parameters):
+    """Return the documentation of a tool's function."""
+    parts = [tool.get("description") or tool.get("title") or tool["name"]]
+    lines = [parameter.line() for parameter in parameters.all]
+    if lines:
+        parts.append("Arguments:\n" + "\n".join("    " + line for line in lines))
+    if tool["name"] != tool["alias"]:
+        parts.append(f"The tool's own name: {tool['name']}")
+    parts.append("Returns an awaitable; the call is sent when it is awaited.")
+    return "\n\n".join(parts)
+
+
+class Server:
+    """The tools of one MCP server, as attributes: ``await server.tool(argument=value)``.
+
+    ``dir(server)`` lists them, ``help(server.tool)`` explains one, and
+    ``server["name"]`` finds one by the server's own name for it.
+    """
+
+    def __init__(self, name, alias, description):
+        self.__dict__["_server"] = {"name": name, "alias": alias, "description": description}
+        self.__dict__["__doc__"] = f"The MCP server {name}. {description or ''}".strip()
+
+    def __getattr__(self, name):
+        if name.startswith(("__", "_repr_", "_ipython_")):
+            raise AttributeError(name)
+        return state.current.function(self._server, name)
+
+    def __getitem__(self, name):
+        return state.current.function(self._server, name)
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f"the tools of a server cannot be changed: {name}")
+
+    def __dir__(self):
+        try:
+            tools = [tool["alias"] for tool in state.current.catalog(self._server["name"]).tools]
+        except MCPError:
+            tools = []
+        return sorted(tools + ["call_tool"])
+
+    def __repr__(self):
+        catalog = state.current.catalogs.get(self._server["name"])
+        tools = f": {len(catalog.tools)} tools" if catalog is not None and catalog.loaded else ""
+        return f"<server {self._server['name']}{tools}>"
+
+    def call_tool(self, tool: str, arguments: "dict | None" = None):
+        """Call a tool by its own name; the awaited value is the same as of ``server.tool(...)``."""
+        arguments = plain(dict(arguments or {}), "arguments", None)
+        label = f"mcp_{self._server['alias']}.call_tool"
+        return Call(state.current, label, self._server["name"], tool, arguments)
+
+
+class Servers(Mapping):
+    """The servers of this run by name: ``await mcp_servers["github"].create_issue(...)``."""
+
+    def __getitem__(self, name):
+        return server_of(state.current.find(name))
+
+    def __iter__(self):
+        return iter([server["name"] for server in state.current.servers])
+
+    def __len__(self):
+        return len(state.current.servers)
+
+    def __contains__(self, name):
+        return name in state.current.names
+
+    def __getattr__(self, name):
+        server = state.current.names.get(name)
+        if server is None:
+            raise AttributeError(f'no server "{name}"; servers: {", ".join(self) or "none"}')
+        return server_of(server)
+
+    def __dir__(self):
+        return sorted({*super().__dir__(), *(server["alias"] for server in state.current.servers)})
+
+    def __repr__(self):
+        return f"<servers: {', '.join(self) or 'none'}>"
+
+
+def server_of(server):
+    """Return the object for a server."""
+    return Server(server["name"], server["alias"], server.get("description") or "")
+
+
+Server.__module__ = Servers.__module__ = Call.__module__ = "mcp"

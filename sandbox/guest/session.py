@@ -1,0 +1,194 @@
+"""One session: its namespace, and each run from the request to the answer."""
+
+import builtins
+import os
+import sys
+
+from _guest.code import NOTHING, Program, find_classes, make_main, trim_sources
+from _guest.show import show
+
+MESSAGE = 64 << 10  # bytes of output shown if the host does not say
+
+
+class Session:
+    """What lives from run to run."""
+
+    def __init__(self, wire, interrupts, streams):
+        self.wire = wire
+        self.interrupts = interrupts
+        self.streams = streams
+        self.main = make_main()
+        self.builtins = dict(builtins.__dict__)
+        self.recursion = sys.getrecursionlimit()
+        self.interval = sys.getswitchinterval()
+        self.pid = os.getpid()
+        self.loop = None
+        self.names = None
+
+    def warm(self):
+        """Load what most runs need, while there is nothing else to do."""
+        for load in (self.load_names, self.streams.line_up, self.load_loop, self.load_inspect):
+            if self.wire.inbox:
+                return
+            load()
+
+    def load_names(self):
+        """Return the `mcp` names of the namespace."""
+        if self.names is None:
+            from _guest.names import Names
+
+            self.names = Names(self.wire, self.main.__dict__)
+        return self.names
+
+    def load_loop(self):
+        """Return the session's event loop."""
+        if self.loop is None:
+            from _guest.loop import Loop
+
+            self.loop = Loop()
+            self.interrupts.cancel = self.loop.cancel
+        return self.loop
+
+    def load_inspect(self):
+        """Teach inspect where classes of the session come from."""
+        import inspect
+        import traceback  # noqa: F401  the first exception will want it
+
+        if not hasattr(inspect.getfile, "session"):
+            inspect.getfile = find_classes(inspect.getfile)
+            inspect.getfile.session = True
+
+    def serve(self, request):
+        """Do one run and answer it."""
+        params = request["params"]
+        run = params["run"]
+        keep = params.get("output") or MESSAGE
+        self.restore()
+        self.wire.begin(run, keep)
+        self.prepare(params)
+        result = self.settle(lambda: self.execute(params["code"], run), keep)
+        if os.getpid() != self.pid:
+            self.leave(result)
+        self.tidy(run)
+        self.wire.end(request["id"], result)
+
+    def restore(self):
+        """Put right what a run may have left broken."""
+        self.streams.restore()
+        self.interrupts.install()
+        self.main.__dict__["__builtins__"] = builtins
+        if sys.modules.get("__main__") is not self.main:
+            sys.modules["__main__"] = self.main
+        sys.setswitchinterval(self.interval)
+
+    def prepare(self, params):
+        """Load and set what this run's code needs."""
+        code = params["code"]
+        self.load_names().begin(params.get("servers") or [], code)
+        if "asyncio" in code:
+            self.load_loop()
+        if "inspect" in code:
+            self.load_inspect()
+        if "ctypes" in code or "cffi" in code:
+            self.streams.line_up()
+
+    def execute(self, code, run):
+        """Run code; KeyboardInterrupt may come from the first statement here to the last."""
+        try:
+            self.interrupts.run = run
+            program = Program(code, f"<run {run}>")
+            namespace = self.main.__dict__
+            if program.awaits:
+                return self.load_loop().run(program.run_async(namespace))
+            if self.loop is not None:
+                self.loop.ready()
+            return program.run(namespace)
+        finally:
+            sys.settrace(None)
+            sys.setprofile(None)
+
+    def settle(self, execute, keep):
+        """Turn what code did into the answer's form."""
+        try:
+            try:
+                value = execute()
+                result = {"status": "success"}
+                if value is not NOTHING and value is not None:
+                    result["value"] = show(value, keep)
+                    self.main.__dict__["_"] = value
+                self.flush()
+            except BaseException:
+                self.flush()
+                raise
+            finally:
+                # An interrupt that comes from here on is too late.
+                self.interrupts.run = None
+        except SystemExit as error:
+            self.interrupts.run = None
+            result = self.exit(error.code)
+        except KeyboardInterrupt as error:
+            self.interrupts.run = None
+            result = {"status": "interrupted", "error": self.describe(error)}
+        except BaseException as error:
+            self.interrupts.run = None
+            result = {"status": "error", "error": self.describe(error)}
+        return result
+
+    def flush(self):
+        """Send on what code's own streams hold, and say which calls were not sent."""
+        self.streams.flush()
+        if self.names is not None and os.getpid() == self.pid:
+            self.names.end()
+
+    def exit(self, code):
+        """Return the result of sys.exit."""
+        if code is None:
+            code = 0
+        elif isinstance(code, int):
+            code = max(-(1 << 31), min(int(code), (1 << 31) - 1))
+        else:
+            self.complain(code)
+            code = 1
+        return {"status": "exit" if code else "success", "exitCode": code}
+
+    def complain(self, text):
+        """Write the text of sys.exit("text") as Python does."""
+        try:
+            print(text, file=sys.stderr, flush=True)
+        except Exception:
+            pass
+
+    def describe(self, error):
+        """Return an exception's type, message and traceback."""
+        from _guest.trace import describe
+
+        self.mend()
+        try:
+            return describe(error)
+        except Exception as second:
+            name = type(error).__name__
+            return {"type": name, "message": f"not shown: {type(second).__name__}", "traceback": f"{name}\n"}
+
+    def mend(self):
+        """Give back builtins that code deleted and room on the stack."""
+        for name, value in self.builtins.items():
+            builtins.__dict__.setdefault(name, value)
+        if sys.getrecursionlimit() < self.recursion:
+            sys.setrecursionlimit(self.recursion)
+
+    def tidy(self, run):
+        """Leave things so that the next run can start."""
+        self.mend()
+        self.streams.flush()
+        trim_sources(run)
+
+    def leave(self, result):
+        """End a process that code forked and did not end."""
+        error = result.get("error")
+        if error:
+            self.complain(error["traceback"].rstrip("\n"))
+        self.streams.flush()
+        code = result.get("exitCode", 1 if error else 0)
+        os._exit(code & 0xFF)
+
+

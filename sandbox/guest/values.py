@@ -1,0 +1,149 @@
+"""Values that cross the wire: arguments as JSON, results as native values."""
+
+import base64
+import json
+import math
+import os
+import sys
+from collections.abc import Mapping, Sequence, Set, ValuesView
+
+from _guest.errors import ToolError
+
+DEPTH = 200
+
+
+def plain(value, name, schema, depth=0):
+    """Return a value as JSON has it; TypeError or ValueError naming the argument if there is none."""
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or value is None:
+        return value
+    if depth > DEPTH:
+        raise ValueError(f"argument {name!r} is nested too deeply, or contains itself")
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"argument {name!r} is {value}: JSON has no such number")
+        return float(value)
+    if isinstance(value, Mapping):
+        return {key_of(key, name): plain(item, f"{name}[{key!r}]", None, depth + 1) for key, item in value.items()}
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return text_of(bytes(value), name, schema or {})
+    converted = convert(value, name, schema or {})
+    if converted is not value:
+        return plain(converted, name, schema, depth + 1)
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, (Sequence, Set, ValuesView)) or kind.__name__ == "deque":
+        return [plain(item, f"{name}[{index}]", None, depth + 1) for index, item in enumerate(value)]
+    where = "" if kind.__module__ == "builtins" else kind.__module__ + "."
+    raise TypeError(f"argument {name!r} is a {where}{kind.__qualname__}, which JSON has no form for")
+
+
+def convert(value, name, schema):
+    """Return what stands for a value of a known library type, else the value itself."""
+    module = type(value).__module__.split(".")[0]
+    if is_a(value, "enum", "Enum"):
+        return value.value
+    if is_a(value, "datetime", "date") or is_a(value, "datetime", "time"):
+        return value.isoformat()
+    if is_a(value, "decimal", "Decimal"):
+        if "number" in str(schema.get("type")) or "integer" in str(schema.get("type")):
+            return int(value) if value == value.to_integral_value() else float(value)
+        return str(value)
+    if is_a(value, "uuid", "UUID"):
+        return str(value)
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if module == "pandas" and hasattr(value, "columns"):
+        return value.to_dict("records")
+    if hasattr(value, "dtype") and hasattr(value, "tolist"):
+        return value.tolist()
+    return value
+
+
+def is_a(value, module, name):
+    """Tell whether a value is of a class of the library, which need not be loaded."""
+    loaded = sys.modules.get(module)
+    kind = getattr(loaded, name, None)
+    return isinstance(kind, type) and isinstance(value, kind)
+
+
+def key_of(key, name):
+    """Return an object's key."""
+    if type(key) is str:
+        return key
+    key = convert(key, name, {})
+    if isinstance(key, str):
+        return str.__str__(key)
+    if isinstance(key, int) and not isinstance(key, bool):
+        return str(int(key))
+    raise TypeError(f"argument {name!r} has the key {key!r}: the keys of JSON objects are text")
+
+
+def text_of(data, name, schema):
+    """Return bytes as the schema wants them: base64 if it says so, else text."""
+    if schema.get("contentEncoding") == "base64" or schema.get("format") in ("byte", "base64"):
+        return base64.b64encode(data).decode()
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise ValueError(
+            f"argument {name!r} is bytes that are not UTF-8 text, and the tool does not say that it takes base64; "
+            "pass base64.b64encode(data).decode() if it does"
+        ) from None
+
+
+class Block(dict):
+    """One content block of a result that has no plain form."""
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of an image or a sound."""
+        return base64.b64decode(self.get("data") or "")
+
+    def _repr_png_(self):
+        return self.data if self.get("mimeType") == "image/png" else None
+
+    def _repr_jpeg_(self):
+        return self.data if self.get("mimeType") in ("image/jpeg", "image/jpg") else None
+
+    def __repr__(self):
+        if "data" not in self:
+            return super().__repr__()
+        return f"<{self.get('type')} {self.get('mimeType')}, {len(self.get('data') or '') * 3 // 4} bytes>"
+
+
+Block.__module__ = "mcp"
+
+
+def native(result, server, tool):
+    """Return the value of a CallToolResult; ToolError if it reports an error."""
+    content = result.get("content") or []
+    if result.get("isError"):
+        raise ToolError(words(content) or f"{server}.{tool}: no message", {"server": server, "tool": tool, "result": result})
+    structured = result.get("structuredContent")
+    if structured is not None:
+        if isinstance(structured, dict) and list(structured) == ["result"]:
+            return structured["result"]
+        return structured
+    if not content:
+        return None
+    if len(content) == 1 and content[0].get("type") == "text":
+        return parsed(content[0].get("text") or "")
+    return [Block(block) for block in content]
+
+
+def parsed(text):
+    """Return the value of a text that is a JSON object or array, else the text."""
+    if text.lstrip()[:1] in ("{", "["):
+        try:
+            return json.loads(text)
+        except ValueError:
+            pass
+    return text
+
+
+def words(content):
+    """Return the text of content blocks."""
+    return "\n".join(block.get("text") or "" for block in content if block.get("type") == "text")

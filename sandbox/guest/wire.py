@@ -1,0 +1,248 @@
+"""The worker's end of the wire: frames out through the first process, frames in by one thread."""
+
+import _thread
+import os
+from collections import deque
+from json import JSONDecoder, JSONEncoder
+
+from _guest.errors import MCPError, from_wire
+
+INFLIGHT = 256  # requests that wait for an answer at once; the host refuses more
+
+encode = JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
+decode = JSONDecoder().decode
+
+
+class Wire:
+    """Requests to the host and the runs it sends.
+
+    Two locks: `output` is held while a frame is written, `state` while the
+    tables change. The reading thread never takes `output`, so it goes on
+    reading whatever the writers wait for.
+    """
+
+    def __init__(self, source, control, rest, frame, interrupts):
+        self.source = source
+        self.control = control
+        self.rest = rest
+        self.frame = frame
+        self.interrupts = interrupts
+        self.output = _thread.allocate_lock()
+        self.state = _thread.allocate_lock()
+        self.run = None
+        self.serial = 0
+        self.pending = {}  # id: done, of requests that were sent
+        self.queue = deque()  # (id, line, done) of requests that wait for their turn
+        self.inbox = deque()  # run requests of the host
+        self.mail = _thread.allocate_lock()
+        self.mail.acquire()
+        self.closed = None  # why nothing can be sent
+
+    # Out.
+
+    def write(self, kind, text):
+        """Write one frame. The caller holds `output` and no signals come."""
+        view = memoryview(kind + text.encode() + b"\n")
+        while view:
+            view = view[os.write(self.control, view) :]
+
+    def exclusive(self, action, *args):
+        """Do something that writes: one thread at a time, and never cut short by an exception."""
+        held = self.interrupts.hold()
+        try:
+            with self.output:
+                return action(*args)
+        finally:
+            self.interrupts.release(held)
+
+    def notify(self, method, params):
+        """Send a notification."""
+        self.exclusive(self.write, b"F", encode({"jsonrpc": "2.0", "method": method, "params": params}))
+
+    def begin(self, run, output):
+        """Announce that a run begins: what is written from now on is its output."""
+        self.exclusive(self._begin, run, output)
+
+    def _begin(self, run, output):
+        self.write(b"B", "%d %d" % (run, output))
+        self.run = run
+
+    def end(self, identity, result):
+        """Answer a run. Nothing is sent for it after that."""
+        text = encode({"jsonrpc": "2.0", "id": identity, "result": result})
+        for done in self.exclusive(self._end, text):
+            done(None, MCPError("the run ended before the answer came"))
+
+    def _end(self, text):
+        with self.state:
+            self.run = None
+            left = list(self.pending.values()) + [done for _, _, done in self.queue]
+            self.pending.clear()
+            self.queue.clear()
+        self.write(b"E", text)
+        return left
+
+    def request(self, method, params, done):
+        """Send a request; `done(result, error)` is called by the reading thread."""
+        if self.closed:
+            raise MCPError(self.closed)
+        return self.exclusive(self._request, method, params, done)
+
+    def _request(self, method, params, done):
+        if self.run is None:
+            raise MCPError("no run is going on: servers can be reached only while one is")
+        self.serial += 1
+        identity = self.serial
+        text = encode({"jsonrpc": "2.0", "id": identity, "method": method, "params": {"run": self.run, **params}})
+        if len(text) > self.frame - 64:
+            raise MCPError(f"the arguments are {len(text)} bytes as JSON; at most {self.frame - 64} can be sent")
+        with self.state:
+            if len(self.pending) >= INFLIGHT:
+                self.queue.append((identity, text, done))
+                return identity
+            self.pending[identity] = done
+        self.write(b"F", text)
+        return identity
+
+    def forget(self, identity):
+        """Give up a request: it is not sent if it was not yet, and its answer is ignored."""
+        with self.state:
+            if identity in self.pending:
+                # It still counts as in flight, until the host answers.
+                self.pending[identity] = ignore
+                return
+            for item in self.queue:
+                if item[0] == identity:
+                    self.queue.remove(item)
+                    return
+
+    def next(self):
+        """Send requests that waited, as long as there is room."""
+        self.exclusive(self._next)
+
+    def _next(self):
+        while True:
+            with self.state:
+                if self.run is None or not self.queue or len(self.pending) >= INFLIGHT:
+                    return
+                identity, text, done = self.queue.popleft()
+                self.pending[identity] = done
+            self.write(b"F", text)
+
+    def ask(self, method, params):
+        """Send a request and wait for its answer, in any thread."""
+        answer = []
+        came = _thread.allocate_lock()
+        came.acquire()
+
+        def done(result, error):
+            answer.append((result, error))
+            came.release()
+
+        identity = self.request(method, params, done)
+        try:
+            came.acquire()
+        except BaseException:
+            self.forget(identity)
+            raise
+        result, error = answer[0]
+        if error is not None:
+            raise error
+        return result
+
+    async def asked(self, method, params):
+        """Send a request and await its answer, in any event loop."""
+        from asyncio import get_running_loop
+
+        loop = get_running_loop()
+        future = loop.create_future()
+
+        def settle(result, error):
+            if future.done():
+                return
+            if error is None:
+                future.set_result(result)
+            else:
+                future.set_exception(error)
+
+        def done(result, error):
+            try:
+                loop.call_soon_threadsafe(settle, result, error)
+            except RuntimeError:
+                pass  # The loop is closed: nobody waits any more.
+
+        identity = self.request(method, params, done)
+        try:
+            return await future
+        except BaseException:
+            self.forget(identity)
+            raise
+
+    # In.
+
+    def listen(self):
+        """Read frames for ever. The end of the wire is the end of the process."""
+        self.interrupts.hold()
+        buffer = bytearray(self.rest)
+        try:
+            while True:
+                if b"\n" in buffer:
+                    *lines, rest = bytes(buffer).split(b"\n")
+                    buffer = bytearray(rest)
+                    for line in lines:
+                        self.receive(decode(line.decode()))
+                data = self.read(buffer)
+                if not data:
+                    os._exit(0)
+        except BaseException as error:
+            text = f"the wire of the session broke: {type(error).__name__}: {error}\n"
+            try:
+                os.write(2, text.encode("utf-8", "replace"))
+            finally:
+                os._exit(70)
+
+    def read(self, buffer):
+        """Read until at least one line is complete."""
+        while True:
+            data = os.read(self.source, 1 << 18)
+            buffer += data
+            if not data or b"\n" in data:
+                return data
+
+    def receive(self, message):
+        """Act on one frame of the host."""
+        method = message.get("method")
+        if method == "run":
+            self.inbox.append(message)
+            if self.mail.locked():
+                self.mail.release()
+        elif method == "interrupt":
+            self.interrupts.ask(message["params"]["run"])
+        elif method is None:
+            self.answered(message)
+
+    def answered(self, message):
+        """Hand an answer to who waits for it."""
+        with self.state:
+            done = self.pending.pop(message["id"], None)
+            waiting = bool(self.queue)
+        if waiting:
+            # A thread of its own: this one must not wait for room to write.
+            _thread.start_new_thread(self.next, ())
+        if done is None:
+            return
+        error = message.get("error")
+        if error is None:
+            done(message.get("result"), None)
+        else:
+            done(None, from_wire(error))
+
+    def receive_run(self):
+        """Wait for the next run request."""
+        while not self.inbox:
+            self.mail.acquire()
+        return self.inbox.popleft()
+
+
+def ignore(_result, _error):
+    """Take an answer nobody waits for."""

@@ -1,0 +1,178 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// asked serves a request of the guest, beside others.
+func (s *Session) asked(m message) error {
+	// The run's number stands in every request's parameters. What else is
+	// in them is the handler's to judge.
+	var p struct {
+		Run *int64 `json:"run"`
+	}
+	if err := json.Unmarshal(m.Params, &p); err != nil || p.Run == nil {
+		return fmt.Errorf("request %q without the number of its run", clip(m.Method, 40))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	run := s.run
+	if run == nil {
+		if s.queued > maxQueue {
+			return errors.New("requests outside a run, without end")
+		}
+		s.enqueue(refusal(*m.ID, &Error{Kind: "invalid", Message: "no run is going on"}))
+		return nil
+	}
+	if *p.Run != run.id {
+		return fmt.Errorf("a request for run %d in run %d", *p.Run, run.id)
+	}
+	if _, open := run.flight[*m.ID]; open {
+		return fmt.Errorf("request %d, a second time", *m.ID)
+	}
+	if len(run.flight) >= maxRequests {
+		return fmt.Errorf("more than %d requests at once", maxRequests)
+	}
+	run.flight[*m.ID] = struct{}{}
+	// The line that params lie in is reused for the next frame.
+	params := append(json.RawMessage(nil), m.Params...)
+	s.workers.Add(1)
+	go s.serve(run, *m.ID, m.Method, params)
+	return nil
+}
+
+// serve has the handler answer one request, and sends the answer if the run
+// still goes on.
+func (s *Session) serve(run *active, id int64, method string, params json.RawMessage) {
+	defer s.workers.Done()
+	if !s.room(run) {
+		return
+	}
+	value, err := s.handler(run.ctx, method, params)
+	frame := answer(id, value, err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(run.flight, id)
+	// Once the run's context has ended its code is being interrupted: it
+	// must see that, and not first the failures that come of it.
+	if s.run == run && run.ctx.Err() == nil {
+		s.enqueue(frame)
+	}
+}
+
+// answer encodes what a handler returned.
+func answer(id int64, value any, err error) []byte {
+	if err != nil {
+		return refusal(id, err)
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return refusal(id, fmt.Errorf("encoding the answer: %w", err))
+	}
+	frame, err := encodeFrame(message{ID: &id, Result: data})
+	if err != nil {
+		return refusal(id, &Error{Kind: "server", Message: fmt.Sprintf(
+			"the answer is %d bytes; at most %d can be taken into the session", len(data), MaxFrame)})
+	}
+	return frame
+}
+
+// refusal encodes an error for the guest.
+func refusal(id int64, err error) []byte {
+	e := &wireError{Code: -32000, Message: clip(err.Error(), 64<<10)}
+	var refused *Error
+	if errors.As(err, &refused) {
+		e.Data = refusalData(refused)
+	}
+	frame, err := encodeFrame(message{ID: &id, Error: e})
+	if err != nil {
+		// The extra data could not be encoded; the message always can.
+		e.Data = map[string]any{"kind": refused.Kind}
+		frame, _ = encodeFrame(message{ID: &id, Error: e})
+	}
+	return frame
+}
+
+// refusalData returns the data member of an error: the kind, and the rest
+// beside it if that is an object.
+func refusalData(e *Error) any {
+	data := map[string]any{}
+	if e.Data != nil {
+		encoded, err := json.Marshal(e.Data)
+		if err != nil || json.Unmarshal(encoded, &data) != nil || data == nil {
+			data = map[string]any{"data": e.Data}
+		}
+	}
+	data["kind"] = e.Kind
+	return data
+}
+
+// room waits until the guest has read enough of what was sent to it. It is
+// false if the run ends first.
+func (s *Session) room(run *active) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.queued > maxQueue {
+		if run.ctx.Err() != nil || s.lost != nil {
+			return false
+		}
+		s.changed.Wait()
+	}
+	return true
+}
+
+// send queues a frame for the guest.
+func (s *Session) send(frame []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lost != nil {
+		return fmt.Errorf("the session is gone: %w", s.lost)
+	}
+	s.enqueue(frame)
+	return nil
+}
+
+// enqueue adds to the queue. The caller holds the mutex. Frames of our own are
+// few, and answers wait for room before they are made, so the queue is bounded.
+func (s *Session) enqueue(frame []byte) {
+	if s.lost != nil {
+		return
+	}
+	s.queue = append(s.queue, frame)
+	s.queued += len(frame)
+	s.changed.Broadcast()
+}
+
+// write sends the queue to the guest. A guest that does not read blocks this
+// goroutine alone, until its sandbox is killed.
+func (s *Session) write() {
+	defer s.workers.Done()
+	stdin := s.box.Stdin()
+	defer stdin.Close()
+	for {
+		s.mu.Lock()
+		for len(s.queue) == 0 && s.lost == nil {
+			s.changed.Wait()
+		}
+		if s.lost != nil {
+			s.queue = nil
+			s.mu.Unlock()
+			return
+		}
+		frames := s.queue
+		s.queue = nil
+		s.mu.Unlock()
+		for _, frame := range frames {
+			if _, err := stdin.Write(frame); err != nil {
+				// The reading side learns why.
+				return
+			}
+			s.mu.Lock()
+			s.queued -= len(frame)
+			s.changed.Broadcast()
+			s.mu.Unlock()
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Run is one piece of code for a session.
+type Run struct {
+	Code    string
+	Servers []Server // what the run can reach, for names in the namespace
+	Output  int      // bytes kept of each stream's head, and as many of its tail; 0 means 24 KiB
+
+	// Stream, if it is set, is called with output as it comes, in order,
+	// before Run returns. It must not block: the session waits for it. The
+	// stream is "stdout", "stderr" or "background"; skipped bytes were left
+	// out before the text.
+	Stream func(stream, text string, skipped int64)
+}
+
+// Server names one server for the guest.
+type Server struct {
+	Name        string `json:"name"`
+	Alias       string `json:"alias"`
+	Description string `json:"description"`
+}
+
+// Status is how a run ended.
+type Status string
+
+const (
+	Succeeded   Status = "success"
+	Failed      Status = "error"       // an exception
+	Exited      Status = "exit"        // sys.exit with a code that is not 0
+	Interrupted Status = "interrupted" // KeyboardInterrupt; the session goes on
+	Lost        Status = "lost"        // with the session
+)
+
+// Result is what came of a run.
+type Result struct {
+	Status     Status
+	Stdout     Output
+	Stderr     Output
+	Background Output     // written between the last run and this one
+	Value      *string    // repr of the last expression, nil if there is nothing to show
+	Error      *Exception // of Failed and Interrupted
+	ExitCode   *int       // of sys.exit
+	Stopped    error      // why the run was interrupted: the context's cause; nil if it was not
+	Lost       *Loss      // nil if the session goes on
+}
+
+// Exception is a Python exception.
+type Exception struct {
+	Type      string `json:"type"`
+	Message   string `json:"message"`
+	Traceback string `json:"traceback"`
+}
+
+// Loss is how a session came to its end.
+type Loss struct {
+	Exit        Exit   // of the session's Python
+	OutOfMemory bool   // the engine killed it for its memory
+	Killed      bool   // it did not end a run within the grace, so we killed it
+	Closed      bool   // the session was closed
+	Reason      string // what the guest did against the rules of the wire, else ""
+}
+
+func (l *Loss) Error() string {
+	switch {
+	case l.Closed:
+		return "the session was closed"
+	case l.Killed:
+		return fmt.Sprintf("killed: not ended %s after it was interrupted", Grace)
+	case l.Reason != "":
+		return "killed: " + l.Reason
+	case l.OutOfMemory:
+		return "killed: out of memory"
+	case l.Exit.Signal != 0:
+		return fmt.Sprintf("the session's Python was ended by signal %d (%s)", l.Exit.Signal, signalName(l.Exit.Signal))
+	}
+	return fmt.Sprintf("the session's Python exited with code %d", l.Exit.Code)
+}
+
+// signalName names the signals of Linux, the guest's system, that end a process
+// that did not ask for it.
+func signalName(number int) string {
+	names := map[int]string{
+		1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL",
+		11: "SIGSEGV", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM", 24: "SIGXCPU", 25: "SIGXFSZ", 31: "SIGSYS",
+	}
+	if name, known := names[number]; known {
+		return name
+	}
+	return "unnamed"
+}
+
+// ended is the guest's answer to a run.
+type ended struct {
+	Status   Status     `json:"status"`
+	Value    *string    `json:"value"`
+	Error    *Exception `json:"error"`
+	ExitCode *int       `json:"exitCode"`
+}
+
+// active is the run that is going on.
+type active struct {
+	id       int64
+	ctx      context.Context // of the guest's requests
+	stop     context.CancelFunc
+	stream   func(stream, text string, skipped int64)
+	captures map[string]*capture
+	flight   map[int64]struct{} // ids of requests that are being served
+	answer   chan ended
+}
+
+// Run runs code and returns what came of it. One run goes on at a time,
+// another waits for its turn. When the context ends, the run is interrupted,
+// and after Grace the sandbox is killed. The error is not nil only if the run
+// was not begun: the context ended before its turn, or the session is gone;
+// then it wraps a *Loss.
+func (s *Session) Run(ctx context.Context, r Run) (Result, error) {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return Result{}, context.Cause(ctx)
+	case <-s.gone:
+		return Result{}, s.lossError()
+	}
+	if ctx.Err() != nil {
+		return Result{}, context.Cause(ctx)
+	}
+	if r.Output <= 0 {
+		r.Output = defaultOutput
+	}
+	run := s.begin(ctx, r)
+	defer run.stop()
+	servers := r.Servers
+	if servers == nil {
+		servers = []Server{}
+	}
+	frame, err := encodeFrame(message{ID: &run.id, Method: "run", Params: mustRaw(map[string]any{
+		"run": run.id, "code": r.Code, "servers": servers, "output": r.Output,
+	})})
+	if err != nil {
+		s.finish(run)
+		return Result{}, fmt.Errorf("sending the code: %w", err)
+	}
+	if err := s.send(frame); err != nil {
+		s.finish(run)
+		return Result{}, err
+	}
+	return s.await(ctx, run, r.Output), nil
+}
+
+// await waits for the run's end, its context's end, or the session's.
+func (s *Session) await(ctx context.Context, run *active, limit int) Result {
+	var result Result
+	var grace <-chan time.Time
+	done := ctx.Done()
+	for {
+		select {
+		case answer := <-run.answer:
+			s.finish(run)
+			return run.result(result, answer, limit)
+		case <-s.gone:
+			// The answer may have come just before the end.
+			select {
+			case answer := <-run.answer:
+				return run.result(result, answer, limit)
+			default:
+			}
+			s.finish(run)
+			result.Lost, result.Status = s.loss(), Lost
+			return run.result(result, ended{Status: Lost}, limit)
+		case <-done:
+			done = nil
+			result.Stopped = context.Cause(ctx)
+			timer := time.NewTimer(Grace)
+			defer timer.Stop()
+			grace = timer.C
+			frame, _ := encodeFrame(message{Method: "interrupt", Params: mustRaw(map[string]int64{"run": run.id})})
+			// If it cannot be sent the grace passes, and the kill follows.
+			_ = s.send(frame)
+		case <-grace:
+			grace = nil
+			s.lose(Loss{Killed: true})
+		}
+	}
+}
+
+// result fills in what the guest said, bounded.
+func (run *active) result(r Result, answer ended, limit int) Result {
+	r.Status = answer.Status
+	r.Stdout = run.captures["stdout"].output()
+	r.Stderr = run.captures["stderr"].output()
+	r.Background = run.captures["background"].output()
+	r.ExitCode = answer.ExitCode
+	if answer.Value != nil {
+		// The guest's own bound is in characters.
+		value := clip(*answer.Value, 4*limit+256)
+		r.Value = &value
+	}
+	if e := answer.Error; e != nil {
+		r.Error = &Exception{clip(e.Type, 1<<10), clip(e.Message, 64<<10), clip(e.Traceback, 128<<10)}
+	}
+	return r
+}
+
+// output takes an output notification of the guest.
+func (run *active) output(params json.RawMessage) error {
+	var p struct {
+		Run     int64  `json:"run"`
+		Stream  string `json:"stream"`
+		Text    string `json:"text"`
+		Skipped int64  `json:"skipped"`
+	}
+	if err := strict(params, &p); err != nil {
+		return err
+	}
+	c := run.captures[p.Stream]
+	if p.Run != run.id || c == nil || p.Skipped < 0 {
+		return fmt.Errorf("output for run %d, stream %q in run %d", p.Run, p.Stream, run.id)
+	}
+	c.add(p.Text, p.Skipped)
+	if run.stream != nil {
+		run.stream(p.Stream, p.Text, p.Skipped)
+	}
+	return nil
+}

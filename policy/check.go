@@ -103,7 +103,7 @@ func unknownServer(name, profile string, servers []string) string {
 	case profile == "":
 		list = "the policy defines none"
 	}
-	return fmt.Sprintf("unknown server %q%s; %s%s", shorten(name), where, list, didYouMean(name, slices.Clone(servers)))
+	return fmt.Sprintf("unknown server %q%s; %s%s", shorten(name), where, list, DidYouMean(name, slices.Clone(servers)))
 }
 
 // shorten keeps a name that the sandbox sent from filling a message.

@@ -2,9 +2,9 @@ package policy
 
 import "strings"
 
-// didYouMean is "; did you mean NAME?" for the candidate that name is most
+// DidYouMean is "; did you mean NAME?" for the candidate that name is most
 // likely a slip of, and "" if there is none.
-func didYouMean(name string, candidates []string) string {
+func DidYouMean(name string, candidates []string) string {
 	best, distance := "", len(name)/3+1
 	for _, c := range candidates {
 		if d := edits(strings.ToLower(name), strings.ToLower(c)); d <= distance && d < len(c) && (best == "" || d < distance) {

@@ -26,7 +26,7 @@ func (p *Policy) Profile(name string) (*Profile, error) {
 	if len(names) == 0 {
 		return nil, fmt.Errorf("unknown profile %q; the policy has no profiles", name)
 	}
-	return nil, fmt.Errorf("unknown profile %q; profiles: %s%s", name, strings.Join(names, ", "), didYouMean(name, names))
+	return nil, fmt.Errorf("unknown profile %q; profiles: %s%s", name, strings.Join(names, ", "), DidYouMean(name, names))
 }
 
 // A Profile is everything that an agent may do. The zero Profile allows

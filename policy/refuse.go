@@ -86,7 +86,7 @@ func refusal(path []string, name string, names *shape) (text string, unsupported
 		return "invalid name of an environment variable: letters, digits and _, not a digit first", false
 	}
 	fields := sortedKeys(names.named)
-	if near := didYouMean(name, fields); near != "" {
+	if near := DidYouMean(name, fields); near != "" {
 		return "unknown field" + near, false
 	}
 	text = "unknown field; fields: " + strings.Join(fields, ", ")
@@ -101,5 +101,5 @@ func engineRefusal(name string) string {
 	case "podman", "docker":
 		return fmt.Sprintf("engine %q is not supported by this version; engines: native", name)
 	}
-	return fmt.Sprintf("unknown engine %q; engines: native%s", name, didYouMean(name, []string{"native"}))
+	return fmt.Sprintf("unknown engine %q; engines: native%s", name, DidYouMean(name, []string{"native"}))
 }

@@ -38,5 +38,6 @@ func newRoot() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.AddCommand(newVet(), newSchema())
 	return root
 }

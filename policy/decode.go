@@ -1,10 +1,22 @@
 package policy
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"cuelang.org/go/cue"
 )
+
+// policy is what the policy says, in which there is no mistake.
+func (l *loader) policy() *Policy {
+	p := &Policy{profiles: map[string]*Profile{}}
+	servers := l.servers()
+	for name, v := range fields(l.full, "profiles") {
+		p.profiles[name] = l.profile(name, v, servers)
+	}
+	return p
+}
 
 // servers are the servers that the policy defines.
 func (l *loader) servers() map[string]Server {
@@ -49,39 +61,30 @@ func (l *loader) profile(name string, v cue.Value, servers map[string]Server) *P
 			Workspace: number(v, "limits", "workspace"),
 			Shm:       number(v, "limits", "shm"),
 		},
-		Timeout:  l.timeout(name, v),
+		Timeout:  timeout(v),
 		Output:   int(number(v, "output")),
 		Parallel: int(number(v, "parallel")),
 		Session:  Session{Persist: truth(v, "session", "persist"), Idle: seconds(v, "session", "idle")},
 		mounts:   map[string]*mount{},
 	}
-	l.mountAll(p, servers)
+	for name := range fields(v, "servers") {
+		p.Servers = append(p.Servers, servers[name])
+		p.mounts[name] = l.mount(lookup(l.user, "profiles", p.Name, "servers", name))
+	}
+	slices.SortFunc(p.Servers, func(a, b Server) int { return strings.Compare(a.Name, b.Name) })
 	return p
 }
 
 // timeout is the profile's timeout. A default that only defaults.cue gives
 // yields to a smaller maximum.
-func (l *loader) timeout(profile string, v cue.Value) Timeout {
+func timeout(v cue.Value) Timeout {
 	t := Timeout{Default: seconds(v, "timeout", "default"), Max: seconds(v, "timeout", "max")}
-	if t.Default <= t.Max || t.Max == 0 {
-		return t
-	}
-	path := []string{"profiles", profile, "timeout", "default"}
-	written := lookup(l.user, path...)
-	if !written.Exists() {
-		t.Default = t.Max
-		return t
-	}
-	rest := ""
-	if !lookup(l.user, "profiles", profile, "timeout", "max").Exists() {
-		rest = " unless given"
-	}
-	l.mistake(valuePos(written), path, "%d is more than timeout.max, which is %d%s", t.Default/time.Second, t.Max/time.Second, rest)
+	t.Default = min(t.Default, t.Max)
 	return t
 }
 
-// The values below are valid: they are asked for once the schema has been held
-// against them. Of a policy with mistakes they may be zero, and are not used.
+// The values below are there and valid, or optional: the schema has been held
+// against them.
 
 func text(v cue.Value, path ...string) string {
 	s, _ := lookup(v, path...).String()

@@ -117,10 +117,8 @@ func pathString(path []string) string {
 	var b strings.Builder
 	for i, p := range path {
 		switch {
-		case strings.HasPrefix(p, "[") && strings.HasSuffix(p, "]"):
-		case strings.HasPrefix(p, "_") || strings.HasPrefix(p, "#"):
-			p = cue.MakePath(cue.Str(p)).String()
-		case !plain(p):
+		case strings.HasPrefix(p, "[") && strings.HasSuffix(p, "]"): // a pattern
+		case !plain(strings.TrimPrefix(p, "#")):
 			p = literal.Label.Quote(p)
 		}
 		if i > 0 && !strings.HasPrefix(p, "[") {
@@ -154,7 +152,15 @@ func unquoted(path []string) []string {
 }
 
 // short is a value in a message.
-func short(v cue.Value) string { return clip(oneLine(fmt.Sprint(v))) }
+func short(v cue.Value) string {
+	switch v.IncompleteKind() {
+	case cue.StructKind:
+		return "{…}" // which could be a page
+	case cue.ListKind:
+		return "[…]"
+	}
+	return clip(oneLine(fmt.Sprint(v)))
+}
 
 // clip keeps what a message quotes from filling the screen.
 func clip(s string) string {

@@ -106,35 +106,19 @@ func (a *asker) rule(tool string) (Rule, bool) {
 	return v.rule, v.allowed
 }
 
-// mountAll adds to the profile the servers that it mounts.
-func (l *loader) mountAll(p *Profile, servers map[string]Server) {
-	for name, v := range fields(l.user, "profiles", p.Name, "servers") {
-		path := []string{"profiles", p.Name, "servers", name}
-		server, ok := servers[name]
-		if !ok {
-			l.errs = append(l.errs, Error{l.posOf(v), pathString(path), unknownServer(name, "", sortedKeys(servers))})
-			continue
-		}
-		p.Servers = append(p.Servers, server)
-		p.mounts[name] = l.mount(v, path)
-	}
-	slices.SortFunc(p.Servers, func(a, b Server) int { return strings.Compare(a.Name, b.Name) })
-}
-
 // mount works out the rules of a mounted server. v is the user's own value: the
 // schema allows every name of a tool.
-func (l *loader) mount(v cue.Value, path []string) *mount {
+func (l *loader) mount(v cue.Value) *mount {
 	m := &mount{pos: l.posOf(v), names: map[string]Rule{}}
 	tools := lookup(v, "tools")
 	if !tools.Exists() {
 		return m
 	}
 	m.pos = l.posOf(tools)
-	path = append(slices.Clip(path), "tools")
 	tools, _ = tools.Default()
 	it, err := tools.Fields(cue.Optional(true), cue.Patterns(true))
-	if err != nil || tools.IncompleteKind() != cue.StructKind {
-		return m // reported when the schema was held against it
+	if err != nil {
+		return m
 	}
 	simple := !tools.IsClosed()
 	written := map[string]Pos{}
@@ -160,18 +144,10 @@ func (l *loader) mount(v cue.Value, path []string) *mount {
 	m.allows = sortedKeys(written)
 	slices.SortStableFunc(m.allows, func(a, b string) int { return l.compare(written[a], written[b]) })
 
-	if closed := l.closed(v); closed.Exists() && closed.Allows(cue.AnyString) && !slices.ContainsFunc(m.patterns, func(p pattern) bool { return p.any }) {
-		l.errs = append(l.errs, Error{m.pos, pathString(path), `"..." would allow every tool: write [_]: {} if that is meant`})
-	}
 	if !simple {
 		m.asker = &asker{patterns: m.patterns, tools: tools, known: map[string]verdict{}}
 	}
 	return m
-}
-
-// closed is the tools of a mount and no others.
-func (l *loader) closed(mount cue.Value) cue.Value {
-	return l.ctx.CompileString("close(tools)", cue.Scope(mount))
 }
 
 // pattern is the rule of a pattern of names.

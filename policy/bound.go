@@ -19,14 +19,20 @@ const (
 	maxMemory = 512 << 20 // bytes
 )
 
-// bounded calls evaluate and waits until it is done, or takes too much, which
-// is the mistake that it returns. Nothing can stop evaluate then: it goes on
-// until the process ends, which for want of a policy it is about to.
-func bounded(evaluate func()) (mistake string) {
-	done := make(chan struct{})
+// bounded calls load and waits until it is done, or takes too much, which is
+// the mistake that it returns. Nothing can stop load then: it goes on until the
+// process ends, which for want of a policy it is about to. A policy that makes
+// CUE panic is a mistake as well.
+func bounded(load func()) (mistake string) {
+	done := make(chan string, 1)
 	go func() {
-		defer close(done)
-		evaluate()
+		defer func() {
+			if r := recover(); r != nil {
+				done <- "the policy cannot be evaluated: " + clip(oneLine(fmt.Sprint(r)))
+			}
+			close(done)
+		}()
+		load()
 	}()
 	deadline := time.NewTimer(maxTime)
 	defer deadline.Stop()
@@ -35,8 +41,8 @@ func bounded(evaluate func()) (mistake string) {
 	before := heap()
 	for {
 		select {
-		case <-done:
-			return ""
+		case mistake := <-done:
+			return mistake
 		case <-deadline.C:
 			return fmt.Sprintf("the policy takes more than %v to evaluate: it refers to itself too often, or is too large", maxTime)
 		case <-tick.C:

@@ -15,7 +15,7 @@ func (l *loader) cross() {
 	}
 	for profile, v := range fields(l.user, "profiles") {
 		path := []string{"profiles", profile}
-		l.crossTimeout(v, path)
+		l.crossTimeout(setting{v, of(of(l.defaults, "profiles"), profile)}, path)
 		for name, mount := range fields(v, "servers") {
 			at := append(slices.Clip(path), "servers", name)
 			if !servers[name] {
@@ -27,19 +27,19 @@ func (l *loader) cross() {
 }
 
 // crossTimeout finds a default that is more than the maximum.
-func (l *loader) crossTimeout(profile cue.Value, path []string) {
-	least, most := lookup(profile, "timeout", "default"), lookup(profile, "timeout", "max")
+func (l *loader) crossTimeout(profile setting, path []string) {
+	timeout := profile.field("timeout")
+	least, most := timeout.field("default"), timeout.field("max")
 	path = append(slices.Clip(path), "timeout", "default")
-	if !least.Exists() || l.knows(path) {
+	if !least.written.Exists() || l.knows(path) {
 		return
 	}
-	usual := of(of(of(of(l.defaults, "profiles"), ""), "timeout"), "max")
-	rest := " unless given"
-	if most.Exists() {
-		usual, rest = most.Unify(usual), ""
+	rest := ""
+	if !most.written.Exists() {
+		rest = " unless given"
 	}
-	if d, m := seconds(least), seconds(usual); d > m && m > 0 {
-		l.mistake(valuePos(least), path, "%d is more than timeout.max, which is %d%s", d/time.Second, m/time.Second, rest)
+	if d, m := least.seconds(), most.seconds(); d > m && m > 0 {
+		l.mistake(valuePos(least.written), path, "%d is more than timeout.max, which is %d%s", d/time.Second, m/time.Second, rest)
 	}
 }
 

@@ -53,14 +53,18 @@ func Load(paths []string) (*Policy, error) {
 
 // load makes a policy of sources.
 func load(sources []source) (*Policy, error) {
-	syn := parse(sources)
-	if len(syn.errs) > 0 {
-		// What CUE would say of the rest could be due to what is missing.
-		return nil, syn.sorted()
-	}
 	var p *Policy
 	var err error
-	if mistake := bounded(func() { p, err = evaluate(syn) }); mistake != "" {
+	mistake := bounded(func() {
+		syn := parse(sources)
+		if len(syn.errs) > 0 {
+			// What CUE would say of the rest could be due to what is missing.
+			err = syn.sorted()
+			return
+		}
+		p, err = evaluate(syn)
+	})
+	if mistake != "" {
 		return nil, Errors{{Pos: Pos{File: sources[0].name}, Message: mistake}}
 	}
 	return p, err
@@ -70,9 +74,8 @@ func load(sources []source) (*Policy, error) {
 type loader struct {
 	*syntax
 	ctx      *cue.Context
-	user     cue.Value // what the policy says by itself
-	defaults cue.Value
-	full     cue.Value // what it says with the defaults
+	user     cue.Value // the policy by itself
+	defaults cue.Value // defaults.cue
 
 	abstract bool // vet is in a pattern
 }
@@ -101,6 +104,9 @@ func evaluate(syn *syntax) (*Policy, error) {
 		return nil, l.sorted()
 	}
 
+	if err := l.user.Validate(); err != nil {
+		l.report(err, nil) // what contradicts itself
+	}
 	form := schema.LookupPath(cue.ParsePath("#Policy"))
 	l.vet(l.user, form, defaults, nil)
 	l.cross()
@@ -109,8 +115,7 @@ func evaluate(syn *syntax) (*Policy, error) {
 		return nil, l.sorted()
 	}
 
-	l.full = l.user.Unify(form).Unify(defaults)
-	if err := l.full.Validate(cue.Concrete(true), cue.Final()); err != nil {
+	if err := l.user.Unify(form).Validate(); err != nil {
 		l.report(err, nil) // what we have not found, CUE has
 		return nil, l.sorted()
 	}

@@ -87,23 +87,33 @@ const maxKnown = 4096
 func (a *asker) rule(tool string) (Rule, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if v, ok := a.known[tool]; ok {
-		return v.rule, v.allowed
+	v, ok := a.known[tool]
+	if !ok {
+		v = a.ask(tool)
+		if len(a.known) >= maxKnown {
+			clear(a.known)
+		}
+		a.known[strings.Clone(tool)] = v
 	}
-	var v verdict
-	if a.tools.Allows(cue.Str(tool)) {
-		for i := range a.patterns {
-			if a.patterns[i].matches(tool) {
-				v = verdict{a.patterns[i].Rule, true}
-				break
-			}
+	return v.rule, v.allowed
+}
+
+// ask has CUE decide on a name.
+func (a *asker) ask(tool string) (v verdict) {
+	defer func() {
+		if recover() != nil {
+			v = verdict{} // a check that cannot be made is a denial
+		}
+	}()
+	if !a.tools.Allows(cue.Str(tool)) {
+		return verdict{}
+	}
+	for i := range a.patterns {
+		if a.patterns[i].matches(tool) {
+			return verdict{a.patterns[i].Rule, true}
 		}
 	}
-	if len(a.known) >= maxKnown {
-		clear(a.known)
-	}
-	a.known[strings.Clone(tool)] = v
-	return v.rule, v.allowed
+	return verdict{}
 }
 
 // mount works out the rules of a mounted server. v is the user's own value: the
@@ -177,7 +187,7 @@ func (l *loader) pattern(names cue.Value) pattern {
 }
 
 // regexpText is how a denial shows a regular expression: like a file pattern if
-// it is a plain beginning, end, or both.
+// it is a plain beginning, middle, or end.
 func regexpText(expr, written string) string {
 	re, err := resyntax.Parse(expr, resyntax.Perl)
 	if err != nil {
@@ -188,14 +198,25 @@ func regexpText(expr, written string) string {
 		parts = re.Sub
 	}
 	before, after := "*", "*"
-	if len(parts) > 0 && parts[0].Op == resyntax.OpBeginText {
+	if parts[0].Op == resyntax.OpBeginText {
 		before, parts = "", parts[1:]
 	}
 	if n := len(parts); n > 0 && parts[n-1].Op == resyntax.OpEndText {
 		after, parts = "", parts[:n-1]
 	}
+	if len(parts) > 0 && isAnything(parts[0]) {
+		before, parts = "*", parts[1:]
+	}
+	if n := len(parts); n > 0 && isAnything(parts[n-1]) {
+		after, parts = "*", parts[:n-1]
+	}
 	if len(parts) != 1 || parts[0].Op != resyntax.OpLiteral || parts[0].Flags&resyntax.FoldCase != 0 {
 		return written
 	}
 	return before + string(parts[0].Rune) + after
+}
+
+// isAnything reports whether the expression is .*
+func isAnything(re *resyntax.Regexp) bool {
+	return re.Op == resyntax.OpStar && (re.Sub[0].Op == resyntax.OpAnyChar || re.Sub[0].Op == resyntax.OpAnyCharNotNL)
 }

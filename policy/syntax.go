@@ -153,10 +153,17 @@ func (s *syntax) checkRegexp(n *ast.UnaryExpr) {
 	if err != nil {
 		return // for CUE to report
 	}
+	if bad := regexpMistake(expr); bad != "" {
+		s.add(lit.Pos(), "%s", bad)
+	}
+}
+
+func regexpMistake(expr string) string {
 	var bad *resyntax.Error
 	if _, err := regexp.Compile(expr); errors.As(err, &bad) {
-		s.add(lit.Pos(), "invalid pattern %q: %s", clip(expr), bad.Code)
+		return fmt.Sprintf("invalid pattern %q: %s", clip(expr), bad.Code)
 	}
+	return ""
 }
 
 func (s *syntax) checkImport(spec *ast.ImportSpec, imports map[string]string) {

@@ -3,7 +3,6 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -88,22 +87,14 @@ type UnknownServer struct {
 
 // Error names the servers that there are.
 func (u *UnknownServer) Error() string {
-	return unknownServer(u.Server, u.Profile, u.Servers)
+	return unknownServer(u.Server, fmt.Sprintf(" in profile %q", u.Profile), "it mounts none", u.Servers)
 }
 
-func unknownServer(name, profile string, servers []string) string {
-	where := ""
-	if profile != "" {
-		where = fmt.Sprintf(" in profile %q", profile)
+func unknownServer(name, where, none string, servers []string) string {
+	if len(servers) > 0 {
+		none = "servers: " + strings.Join(servers, ", ")
 	}
-	list := "it mounts none"
-	switch {
-	case len(servers) > 0:
-		list = "servers: " + strings.Join(servers, ", ")
-	case profile == "":
-		list = "the policy defines none"
-	}
-	return fmt.Sprintf("unknown server %q%s; %s%s", shorten(name), where, list, DidYouMean(name, slices.Clone(servers)))
+	return fmt.Sprintf("unknown server %q%s; %s%s", shorten(name), where, none, DidYouMean(name, servers))
 }
 
 // shorten keeps a name that the sandbox sent from filling a message.

@@ -19,7 +19,7 @@ func (l *loader) cross() {
 		for name, mount := range fields(v, "servers") {
 			at := append(slices.Clip(path), "servers", name)
 			if !servers[name] {
-				l.mistake(l.posOf(mount), at, "%s", unknownServer(name, "", sortedKeys(servers)))
+				l.mistake(l.posOf(mount), at, "%s", unknownServer(name, "", "the policy defines none", sortedKeys(servers)))
 			}
 			l.crossTools(mount, append(at, "tools"))
 		}

@@ -179,6 +179,9 @@ func (l *loader) knows(path []string) bool {
 
 // mistake adds one that CUE has not reported.
 func (l *loader) mistake(at Pos, path []string, format string, args ...any) {
+	if at.Line == 0 {
+		at = l.nearest(path)
+	}
 	l.errs = append(l.errs, Error{at, pathString(path), fmt.Sprintf(format, args...)})
 }
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"bridge/upstream/keeper"
 )
 
 // life is a process that is told apart from a later one with its number by the
@@ -146,5 +148,34 @@ func TestAServerThatKeepsForkingIsEnded(t *testing.T) {
 	set.Close()
 	if left := below(t, os.Getpid()); len(left) > 0 {
 		t.Errorf("processes = %v", left)
+	}
+}
+
+// A keeper is there for each server: it must not cost what the whole bridge
+// costs at its start. Should a package of the bridge or of a library be
+// initialised before it, this names it.
+func TestAKeeperRunsBeforeLargePackagesAreInitialised(t *testing.T) {
+	controlR, controlW, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	controlW.Close()
+	defer controlR.Close()
+	var trace bytes.Buffer
+	cmd := &exec.Cmd{
+		Path: "/proc/self/exe", Args: []string{keeper.Name}, Env: []string{"GODEBUG=inittrace=1"},
+		Stderr: &trace, ExtraFiles: []*os.File{controlR, controlR},
+	}
+	cmd.Run() // it has nothing to start, and says so by its exit status
+	if !strings.Contains(trace.String(), "init os @") {
+		t.Fatalf("trace = %q", trace.String())
+	}
+	for _, line := range strings.Split(trace.String(), "\n") {
+		if path, ok := strings.CutPrefix(line, "init "); ok {
+			first, _, _ := strings.Cut(strings.Fields(path)[0], "/")
+			if strings.Contains(first, ".") || first == "bridge" {
+				t.Errorf("initialised before the keeper: %s", line)
+			}
+		}
 	}
 }

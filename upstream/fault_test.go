@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -265,5 +266,68 @@ func TestAClosedSetStartsNothing(t *testing.T) {
 	var failure *Error
 	if want := `server "toy": the bridge is closing`; !errors.As(err, &failure) || err.Error() != want {
 		t.Errorf("error = %v, want %s", err, want)
+	}
+}
+
+func TestAServerThatRefusesToListIsAnError(t *testing.T) {
+	script := `read x; echo '{"jsonrpc":"2.0","id":1,"result":{}}'; read x
+		read x; echo '{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"not today"}}'
+		read x; echo '{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"no such method"}}'
+		read x; echo '{"jsonrpc":"2.0","id":4,"result":{"tools":{"a":1}}}'; read x`
+	def := Definition{Name: "toy", Command: "sh", Args: []string{"-c", script}}
+	set := open(t, def)
+	for i, want := range []string{`server "toy": refused tools/list: not today`, "", ""} {
+		tools, err := set.Tools(t.Context(), "toy")
+		if want == "" && (err != nil || len(tools) != 0) || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("%d: %v, %v, want %q", i, tools, err, want)
+		}
+	}
+}
+
+// Each of these servers waits until all have been started.
+func TestServersAreStartedAtTheSameTime(t *testing.T) {
+	dir := t.TempDir()
+	toy := toyDefinition(t)
+	script := `touch "$1/$$"; until [ $(ls "$1" | wc -l) = 4 ]; do sleep 0.01; done; exec "$0"`
+	var defs []Definition
+	for _, name := range []string{"a", "b", "c", "d"} {
+		def := toy
+		def.Name, def.Command, def.Args = name, "sh", []string{"-c", script, toy.Command, dir}
+		defs = append(defs, def)
+	}
+	set := open(t, defs...)
+	set.Warm("a", "b", "c")
+	for _, def := range defs {
+		set.Warm(def.Name)
+	}
+	for _, def := range defs {
+		if tools, err := set.Tools(t.Context(), def.Name); err != nil || names(tools) != toyTools {
+			t.Errorf("%s: %s, %v", def.Name, names(tools), err)
+		}
+	}
+}
+
+func TestAStartGoesOnWhenACallerLeaves(t *testing.T) {
+	gate := filepath.Join(t.TempDir(), "gate")
+	toy := toyDefinition(t)
+	def := toy
+	def.Command, def.Args = "sh", []string{"-c", `until [ -e "$1" ]; do sleep 0.01; done; exec "$0"`, toy.Command, gate}
+	set := open(t, def)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	left := make(chan error, 1)
+	go func() {
+		_, err := set.Call(ctx, "toy", "echo", json.RawMessage(`{"text":"x"}`))
+		left <- err
+	}()
+	cancel(errors.New("the run has ended"))
+	err := <-left
+	if want := `server "toy": given up while it was starting: the run has ended`; err == nil || err.Error() != want {
+		t.Errorf("error = %v, want %s", err, want)
+	}
+	if err := os.WriteFile(gate, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got := call(t, set, "echo", `{"text":"x"}`); got != "x" {
+		t.Errorf("echo = %q", got)
 	}
 }

@@ -50,7 +50,9 @@ func (s *server) tools(ctx context.Context) ([]Tool, error) {
 		}
 		return res.Val.(*catalog).tools, nil
 	case <-ctx.Done():
-		return nil, s.cancelled(ctx, "tools/list", true)
+		failure := s.cancelled(ctx, string(mcp.MethodToolsList), true)
+		failure.Tool = ""
+		return nil, failure
 	}
 }
 

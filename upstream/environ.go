@@ -130,6 +130,10 @@ func prepare(def Definition, env []string) (launchSpec, error) {
 		return launchSpec{}, fmt.Errorf("${%s} %s not set in the bridge's environment", strings.Join(x.missing, "}, ${"), verb)
 	}
 	if dir != "" {
+		// The program's own path must not be taken from there a second time.
+		if abs, err := filepath.Abs(dir); err == nil {
+			dir = abs
+		}
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 			return launchSpec{}, fmt.Errorf("its cwd %q is not a folder", def.Cwd)
 		}

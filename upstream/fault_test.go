@@ -248,6 +248,11 @@ func TestTheServersOwnPathFindsItsProgram(t *testing.T) {
 			t.Errorf("%s: echo = %q", command, got)
 		}
 	}
+	t.Chdir(home)
+	def.Command, def.Cwd = "./toy", "bin"
+	if got := call(t, open(t, def), "echo", `{"text":"x"}`); got != "x" {
+		t.Errorf("in a relative folder: echo = %q", got)
+	}
 }
 
 func TestAnUnknownServerIsAnError(t *testing.T) {

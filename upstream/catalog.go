@@ -27,12 +27,6 @@ type listParams struct {
 	Meta   map[string]any `json:"_meta,omitempty"`
 }
 
-type callParams struct {
-	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"`
-	Meta      map[string]any  `json:"_meta,omitempty"`
-}
-
 // tools gives the catalog that holds now. The one of a server that is not
 // running holds until it runs again.
 func (s *server) tools(ctx context.Context) ([]Tool, error) {
@@ -56,7 +50,9 @@ func (s *server) tools(ctx context.Context) ([]Tool, error) {
 		}
 		return res.Val.(*catalog).tools, nil
 	case <-ctx.Done():
-		return nil, s.cancelled(ctx, "tools/list", true)
+		failure := s.cancelled(ctx, string(mcp.MethodToolsList), true)
+		failure.Tool = ""
+		return nil, failure
 	}
 }
 
@@ -167,13 +163,4 @@ func value(raw json.RawMessage) json.RawMessage {
 		return nil
 	}
 	return raw
-}
-
-// needsInput tells whether a result is a question back, which servers of
-// 2026-07-28 may send in its place.
-func needsInput(result json.RawMessage) bool {
-	var kind struct {
-		ResultType string `json:"resultType"`
-	}
-	return json.Unmarshal(result, &kind) == nil && kind.ResultType == "input_required"
 }

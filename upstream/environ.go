@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -36,9 +37,16 @@ func isPassed(name, value string) bool {
 	if strings.HasPrefix(value, "()") {
 		return false
 	}
-	upper := strings.ToUpper(name)
-	return slices.Contains(passed, upper) && (name == upper || filepath.Separator == '\\') ||
-		strings.HasPrefix(name, "LC_")
+	return slices.Contains(passed, name) || strings.HasPrefix(name, "LC_")
+}
+
+// variable is the one way to write a variable's name: Windows takes Path and
+// PATH for the same.
+func variable(name string) string {
+	if runtime.GOOS == "windows" {
+		return strings.ToUpper(name)
+	}
+	return name
 }
 
 // reference is ${NAME} or ${NAME:-default}, as client configurations write
@@ -56,7 +64,7 @@ func (x *expansion) expand(s string) string {
 	return reference.ReplaceAllStringFunc(s, func(ref string) string {
 		m := reference.FindStringSubmatch(ref)
 		name, hasDefault, byDefault := m[1], m[2] != "", m[3]
-		value, set := x.env[name]
+		value, set := x.env[variable(name)]
 		switch {
 		case hasDefault && value == "":
 			return byDefault
@@ -97,6 +105,7 @@ func prepare(def Definition, env []string) (launchSpec, error) {
 	server := map[string]string{}
 	for _, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
+		name = variable(name)
 		own[name] = value
 		if isPassed(name, value) {
 			server[name] = value
@@ -109,7 +118,7 @@ func prepare(def Definition, env []string) (launchSpec, error) {
 		args = append(args, x.path(arg))
 	}
 	for name, value := range def.Env {
-		server[name] = x.expand(value)
+		server[variable(name)] = x.expand(value)
 	}
 	server[Marker] = "1"
 	if len(x.missing) > 0 {
@@ -121,6 +130,10 @@ func prepare(def Definition, env []string) (launchSpec, error) {
 		return launchSpec{}, fmt.Errorf("${%s} %s not set in the bridge's environment", strings.Join(x.missing, "}, ${"), verb)
 	}
 	if dir != "" {
+		// The program's own path must not be taken from there a second time.
+		if abs, err := filepath.Abs(dir); err == nil {
+			dir = abs
+		}
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 			return launchSpec{}, fmt.Errorf("its cwd %q is not a folder", def.Cwd)
 		}

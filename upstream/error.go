@@ -33,7 +33,7 @@ type Error struct {
 	// have been carried out and a retry may do it twice.
 	Sent bool
 
-	// Code and Data are of the server's JSON-RPC error, for a KindTool.
+	// Code and Data are of the server's JSON-RPC error, if that is what it is.
 	Code int
 	Data json.RawMessage
 

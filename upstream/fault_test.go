@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -178,12 +179,18 @@ func TestAServerThatDoesNotReadHoldsNobodyUp(t *testing.T) {
 }
 
 func TestAMessageWithoutEndIsCutOff(t *testing.T) {
-	set := open(t, toyDefinition(t))
-	const want = `server "toy": sent a message of more than 64 MiB before it answered big`
-	if failure := refuse(t, set, "big", fmt.Sprintf(`{"bytes":%d}`, maxLine+1)); failure.Error() != want {
+	script := fmt.Sprintf(`read x; echo '{"jsonrpc":"2.0","id":1,"result":{}}'; read x; read x
+		printf '{'; head -c %d /dev/zero | tr '\000' x; read x`, maxLine+1<<20)
+	set := open(t, Definition{Name: "toy", Command: "sh", Args: []string{"-c", script}})
+	const want = `server "toy": sent a message of more than 64 MiB before it answered echo`
+	if failure := refuse(t, set, "echo", `{}`); failure.Error() != want {
 		t.Errorf("error = %v, want %s", failure, want)
 	}
-	if got := call(t, set, "big", `{"bytes":20000000}`); len(got) != 20000000 {
+}
+
+func TestLongAnswersArrive(t *testing.T) {
+	set := open(t, toyDefinition(t))
+	if got := call(t, set, "big", `{"bytes":3000000}`); len(got) != 3_000_000 {
 		t.Errorf("big = %d bytes", len(got))
 	}
 }
@@ -241,6 +248,11 @@ func TestTheServersOwnPathFindsItsProgram(t *testing.T) {
 			t.Errorf("%s: echo = %q", command, got)
 		}
 	}
+	t.Chdir(home)
+	def.Command, def.Cwd = "./toy", "bin"
+	if got := call(t, open(t, def), "echo", `{"text":"x"}`); got != "x" {
+		t.Errorf("in a relative folder: echo = %q", got)
+	}
 }
 
 func TestAnUnknownServerIsAnError(t *testing.T) {
@@ -259,5 +271,68 @@ func TestAClosedSetStartsNothing(t *testing.T) {
 	var failure *Error
 	if want := `server "toy": the bridge is closing`; !errors.As(err, &failure) || err.Error() != want {
 		t.Errorf("error = %v, want %s", err, want)
+	}
+}
+
+func TestAServerThatRefusesToListIsAnError(t *testing.T) {
+	script := `read x; echo '{"jsonrpc":"2.0","id":1,"result":{}}'; read x
+		read x; echo '{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"not today"}}'
+		read x; echo '{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"no such method"}}'
+		read x; echo '{"jsonrpc":"2.0","id":4,"result":{"tools":{"a":1}}}'; read x`
+	def := Definition{Name: "toy", Command: "sh", Args: []string{"-c", script}}
+	set := open(t, def)
+	for i, want := range []string{`server "toy": refused tools/list: not today`, "", ""} {
+		tools, err := set.Tools(t.Context(), "toy")
+		if want == "" && (err != nil || len(tools) != 0) || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("%d: %v, %v, want %q", i, tools, err, want)
+		}
+	}
+}
+
+// Each of these servers waits until all have been started.
+func TestServersAreStartedAtTheSameTime(t *testing.T) {
+	dir := t.TempDir()
+	toy := toyDefinition(t)
+	script := `touch "$1/$$"; until [ $(ls "$1" | wc -l) = 4 ]; do sleep 0.01; done; exec "$0"`
+	var defs []Definition
+	for _, name := range []string{"a", "b", "c", "d"} {
+		def := toy
+		def.Name, def.Command, def.Args = name, "sh", []string{"-c", script, toy.Command, dir}
+		defs = append(defs, def)
+	}
+	set := open(t, defs...)
+	set.Warm("a", "b", "c")
+	for _, def := range defs {
+		set.Warm(def.Name)
+	}
+	for _, def := range defs {
+		if tools, err := set.Tools(t.Context(), def.Name); err != nil || names(tools) != toyTools {
+			t.Errorf("%s: %s, %v", def.Name, names(tools), err)
+		}
+	}
+}
+
+func TestAStartGoesOnWhenACallerLeaves(t *testing.T) {
+	gate := filepath.Join(t.TempDir(), "gate")
+	toy := toyDefinition(t)
+	def := toy
+	def.Command, def.Args = "sh", []string{"-c", `until [ -e "$1" ]; do sleep 0.01; done; exec "$0"`, toy.Command, gate}
+	set := open(t, def)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	left := make(chan error, 1)
+	go func() {
+		_, err := set.Call(ctx, "toy", "echo", json.RawMessage(`{"text":"x"}`))
+		left <- err
+	}()
+	cancel(errors.New("the run has ended"))
+	err := <-left
+	if want := `server "toy": given up while it was starting: the run has ended`; err == nil || err.Error() != want {
+		t.Errorf("error = %v, want %s", err, want)
+	}
+	if err := os.WriteFile(gate, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got := call(t, set, "echo", `{"text":"x"}`); got != "x" {
+		t.Errorf("echo = %q", got)
 	}
 }

@@ -4,13 +4,18 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"bridge/upstream/keeper"
 )
 
 // life is a process that is told apart from a later one with its number by the
@@ -146,5 +151,97 @@ func TestAServerThatKeepsForkingIsEnded(t *testing.T) {
 	set.Close()
 	if left := below(t, os.Getpid()); len(left) > 0 {
 		t.Errorf("processes = %v", left)
+	}
+}
+
+// A keeper is there for each server: it must not cost what the whole bridge
+// costs at its start. Should a package of the bridge or of a library be
+// initialised before it, this names it.
+func TestAKeeperRunsBeforeLargePackagesAreInitialised(t *testing.T) {
+	controlR, controlW, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	controlW.Close()
+	defer controlR.Close()
+	var trace bytes.Buffer
+	cmd := &exec.Cmd{
+		Path: "/proc/self/exe", Args: []string{keeper.Name}, Env: []string{"GODEBUG=inittrace=1"},
+		Stderr: &trace, ExtraFiles: []*os.File{controlR, controlR},
+	}
+	cmd.Run() // it has nothing to start, and says so by its exit status
+	if !strings.Contains(trace.String(), "init os @") {
+		t.Fatalf("trace = %q", trace.String())
+	}
+	for _, line := range strings.Split(trace.String(), "\n") {
+		if path, ok := strings.CutPrefix(line, "init "); ok {
+			first, _, _ := strings.Cut(strings.Fields(path)[0], "/")
+			if strings.Contains(first, ".") || first == "bridge" {
+				t.Errorf("initialised before the keeper: %s", line)
+			}
+		}
+	}
+}
+
+// Should somebody kill a keeper, its server goes too, and a new one comes.
+func TestAServerWithoutItsKeeperIsReplaced(t *testing.T) {
+	set := open(t, toyDefinition(t, "-stubborn"))
+	call(t, set, "echo", `{"text":"x"}`)
+	family := below(t, os.Getpid())
+	if len(family) != 2 {
+		t.Fatalf("processes = %v, want a keeper and a toy", family)
+	}
+	pid, err := strconv.Atoi(family[0].pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	syscall.Kill(pid, syscall.SIGKILL)
+	waitFor(t, "the server has ended", family[1].over)
+	waitFor(t, "a new server answers", func() bool {
+		_, err := set.Call(t.Context(), "toy", "echo", json.RawMessage(`{"text":"x"}`))
+		return err == nil
+	})
+}
+
+func TestAStartThatIsUnderWayEndsWithTheSet(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pid")
+	set := open(t, toyDefinition(t, "-daemon", file, "-stubborn", "-start-delay", "1h"))
+	set.Warm()
+	left := daemon(t, file)
+	set.Close()
+	if all := below(t, os.Getpid()); len(all) > 0 || !left.over() {
+		t.Errorf("processes = %v, %v", all, left)
+	}
+}
+
+// Every start has its end: no goroutine and no descriptor is left of a server,
+// however it went.
+func TestNothingIsLeftOfServersInTheBridge(t *testing.T) {
+	files := func() int {
+		list, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	def, dying := toyDefinition(t), toyDefinition(t, "-die-at-start")
+	def.CallTimeout = 20 * time.Millisecond
+	round := func() {
+		for _, def := range []Definition{def, dying} {
+			set := New([]Definition{def}, slog.New(slog.DiscardHandler))
+			set.Tools(t.Context(), "toy")
+			set.Call(t.Context(), "toy", "sleep", json.RawMessage(`{"seconds":600}`))
+			set.Call(t.Context(), "toy", "crash", nil)
+			set.Close()
+		}
+	}
+	round()
+	goroutines, open := runtime.NumGoroutine(), files()
+	for range 10 {
+		round()
+	}
+	waitFor(t, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= goroutines })
+	if now := files(); now > open {
+		t.Errorf("%d descriptors, then %d", open, now)
 	}
 }

@@ -1,9 +1,7 @@
 package upstream
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -175,72 +173,6 @@ func (s *server) ended(c *conn, lived time.Duration) {
 		return
 	}
 	s.failed(failure, time.Now())
-}
-
-// call calls a tool. The time of a start is not the call's.
-func (s *server) call(ctx context.Context, tool string, args json.RawMessage) (json.RawMessage, error) {
-	args = bytes.TrimSpace(args)
-	if len(args) == 0 {
-		args = json.RawMessage("{}")
-	}
-	if args[0] != '{' || !json.Valid(args) {
-		return nil, &Error{
-			Kind: KindTool, Server: s.def.Name, Tool: tool,
-			Message: fmt.Sprintf("%s.%s: arguments must be a JSON object", s.def.Name, tool),
-		}
-	}
-	c, err := s.live(ctx)
-	if err != nil {
-		return nil, err
-	}
-	result, err := s.ask(ctx, c, tool, "tools/call", callParams{Name: tool, Arguments: args, Meta: c.meta})
-	if err != nil {
-		return nil, err
-	}
-	if c.meta != nil && needsInput(result) {
-		return nil, s.errorf("server %q: %s wants to ask a person, which is not possible here", s.def.Name, tool)
-	}
-	return result, nil
-}
-
-// ask sends a request within the deadline of calls and words what goes wrong.
-// The subject is the tool's name, or the method if there is none.
-func (s *server) ask(ctx context.Context, c *conn, tool, method string, params any) (json.RawMessage, error) {
-	subject := tool
-	if tool == "" {
-		subject = method
-	}
-	if ctx.Err() != nil {
-		return nil, s.cancelled(ctx, tool, false)
-	}
-	bounded, cancel := context.WithTimeout(ctx, s.def.CallTimeout)
-	defer cancel()
-	result, err := c.request(bounded, method, params)
-	var refusal *rpcError
-	var failure *Error
-	switch {
-	case err == nil:
-		return result, nil
-	case errors.As(err, &refusal):
-		return nil, &Error{
-			Kind: KindTool, Server: s.def.Name, Tool: tool, Sent: true, Code: refusal.code, Data: refusal.data,
-			Message: fmt.Sprintf("%s.%s: %s", s.def.Name, subject, refusal.Error()),
-		}
-	case ctx.Err() != nil:
-		return nil, s.cancelled(ctx, tool, true)
-	case bounded.Err() != nil:
-		failure = s.errorf("server %q: no answer to %s within %v", s.def.Name, subject, s.def.CallTimeout)
-	case s.set.life.Err() != nil:
-		return nil, s.closed()
-	case errors.Is(err, errQueueFull):
-		failure = s.errorf("server %q: %w; %s was not sent", s.def.Name, err, subject)
-	default:
-		failure = s.errorf("server %q: %w before it answered %s", s.def.Name, err, subject)
-		failure.Stderr = c.words.last()
-	}
-	failure.Tool = tool
-	failure.Sent = !errors.Is(err, errQueueFull)
-	return nil, failure
 }
 
 func (s *server) errorf(format string, args ...any) *Error {

@@ -3,6 +3,7 @@ package upstream
 import (
 	"bytes"
 	"io"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -72,4 +73,45 @@ func TestInputNeverWaits(t *testing.T) {
 	if _, err := in.Write(half); err != os.ErrClosed {
 		t.Errorf("write after close: %v", err)
 	}
+}
+
+func FuzzOutput(f *testing.F) {
+	f.Add([]byte("{}\n{\n\n x\n{\"a\":1}"))
+	f.Add([]byte("\x1b[0m{}\r\n\xff\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		said := &tail{redact: strings.NewReplacer(), eof: make(chan struct{})}
+		got, err := io.ReadAll(iotest.OneByteReader(newOutput(bytes.NewReader(text), said)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []byte
+		for line := range bytes.SplitAfterSeq(text, []byte("\n")) {
+			if bytes.HasPrefix(bytes.TrimLeft(line, " \t\r\n"), []byte("{")) {
+				want = append(want, line...)
+			}
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%q passes as %q, want %q", text, got, want)
+		}
+	})
+}
+
+func FuzzCatalog(f *testing.F) {
+	f.Add([]byte(`{"tools":[{"name":"a","inputSchema":true},7,{"title":[]}],"nextCursor":1}`))
+	f.Add([]byte(`{"tools":null,"nextCursor":"x"}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		s := &server{log: slog.New(slog.DiscardHandler)}
+		read := &catalog{}
+		if _, err := s.read(raw, read, map[string]bool{}); err != nil {
+			return
+		}
+		var entries []Entry
+		for _, tool := range read.tools {
+			if tool.Name == "" || len(tool.InputSchema) == 0 {
+				t.Errorf("tool %+v", tool)
+			}
+			entries = append(entries, Entry{Tool: tool})
+		}
+		Search(entries, "a b", 3)
+	})
 }

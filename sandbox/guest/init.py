@@ -63,6 +63,7 @@ class Init:
         self.run = None  # the number of the run that is going on
         self.keep = 1 << 15
         self.streams = {}
+        self.held = []  # output that is the next run's if it has begun
         self.idle()
         self.wake, wakeup = os.pipe()
         os.set_blocking(self.wake, False)
@@ -149,6 +150,9 @@ class Init:
         self.show("background", "".join(self.heads), 0)
         self.show("background", text, skipped)
         self.streams = {fd: Stream(keep) for fd in self.names}
+        held, self.held = self.held, []
+        for fd, data in held:
+            self.add(fd, data)
 
     def end(self):
         """Send everything that was written until now."""
@@ -182,7 +186,15 @@ class Init:
             # All writers are gone; the worker ends soon, or has closed its own.
             self.all.unregister(fd)
             return False
-        self.add(fd, data)
+        if self.run is None:
+            # A run that began meanwhile has said so before it wrote this.
+            self.held = [(fd, data)]
+            self.commands()
+            held, self.held = self.held, []
+            for item in held:
+                self.add(*item)
+        else:
+            self.add(fd, data)
         return len(data) == size
 
     def add(self, fd, data):

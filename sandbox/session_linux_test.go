@@ -2,31 +2,185 @@ package sandbox_test
 
 import (
 	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
 	"bridge/sandbox"
+	"bridge/sandbox/native"
 )
 
-func TestSmoke(t *testing.T) {
-	s, err := sandbox.Open(context.Background(), plain{"/usr/bin/python3"}, sandbox.Spec{}, nil)
+// engine is one engine with one Python to run the tables on.
+type engine struct {
+	name   string
+	make   sandbox.Engine
+	python string
+}
+
+// engines returns what the tables run on: the engine without isolation with
+// every Python of BRIDGE_TEST_PYTHONS (a list like PATH) or the one on PATH,
+// and the native engine where it is ready.
+func engines(t *testing.T) []engine {
+	t.Helper()
+	var all []engine
+	list := os.Getenv("BRIDGE_TEST_PYTHONS")
+	if list == "" {
+		list = "python3"
+	}
+	for _, name := range strings.Split(list, ":") {
+		out, err := exec.Command(name, "-I", "-c", "import sys; print(sys.executable)").Output()
+		if err != nil {
+			t.Skipf("%s is not there: %v; install Python 3.9 or later", name, err)
+		}
+		path := strings.TrimSpace(string(out))
+		all = append(all, engine{"plain-" + strings.ReplaceAll(name, "/", "_"), plain{path}, ""})
+	}
+	box := native.New()
+	if err := box.Ready(context.Background()); err == nil {
+		all = append(all, engine{"native", box, ""})
+	} else {
+		t.Logf("not on the native engine: %v", err)
+	}
+	return all
+}
+
+// open starts a session that ends with the test.
+func open(t *testing.T, e engine, h sandbox.Handler) *sandbox.Session {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	s, err := sandbox.Open(ctx, e.make, sandbox.Spec{Label: "test", Python: e.python}, h)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	for _, code := range []string{"1+1", "print('hi')\nx=3", "x", "1/0", "import os; os.system('echo child'); await __import__('asyncio').sleep(0.01)\nx+1",
-		"raise SystemExit(3)", "while True: pass", "x", "import asyncio; await asyncio.sleep(100)", "_", "import os; print('last'); os._exit(4)"} {
-		ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
-		start := time.Now()
-		r, err := s.Run(ctx, sandbox.Run{Code: code})
-		cancel()
-		v := "-"
-		if r.Value != nil {
-			v = *r.Value
-		}
-		t.Logf("%q %v %v %+v value=%s err=%v exit=%v lost=%v %v", code, time.Since(start), r.Status, r.Stdout, v, r.Error, r.ExitCode, r.Lost, err)
-		if r.Stderr.Text != "" {
-			t.Log(r.Stderr.Text)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// step is one run and what is wanted of it. Text that begins with "~" is a
+// regular expression, other text is compared whole.
+type step struct {
+	code       string
+	servers    []sandbox.Server // nil: toy and "my-server"
+	output     int
+	timeout    time.Duration
+	status     sandbox.Status // "": success
+	stdout     string
+	stderr     string
+	background string
+	value      string
+	err        string // "Type: message"
+	trace      string
+	exit       int
+	lost       string
+}
+
+func (w step) check(t *testing.T, r sandbox.Result) {
+	t.Helper()
+	if w.status == "" {
+		w.status = sandbox.Succeeded
+	}
+	if r.Status != w.status {
+		t.Errorf("status %q, want %q", r.Status, w.status)
+	}
+	match(t, "stdout", shown(r.Stdout), w.stdout)
+	match(t, "stderr", shown(r.Stderr), w.stderr)
+	match(t, "background", shown(r.Background), w.background)
+	var value, message, trace, lost string
+	if r.Value != nil {
+		value = *r.Value
+	}
+	if r.Error != nil {
+		message, trace = r.Error.Type+": "+r.Error.Message, r.Error.Traceback
+	}
+	if r.Lost != nil {
+		lost = r.Lost.Error()
+	}
+	match(t, "value", value, w.value)
+	if w.err != "" || w.status == sandbox.Succeeded {
+		match(t, "error", message, w.err)
+	}
+	if w.trace != "" {
+		match(t, "traceback", trace, w.trace)
+	}
+	match(t, "loss", lost, w.lost)
+	exit := 0
+	if r.ExitCode != nil {
+		exit = *r.ExitCode
+	}
+	if exit != w.exit {
+		t.Errorf("exit code %d, want %d", exit, w.exit)
+	}
+	if t.Failed() {
+		t.Logf("code:\n%s", w.code)
+		if trace != "" {
+			t.Logf("traceback:\n%s", trace)
 		}
 	}
+}
+
+// shown is an output's text with its gap.
+func shown(o sandbox.Output) string {
+	if o.Skipped == 0 {
+		return o.Text
+	}
+	return o.Text[:o.Gap] + "[…]" + o.Text[o.Gap:]
+}
+
+func match(t *testing.T, what, got, want string) {
+	t.Helper()
+	if pattern, is := strings.CutPrefix(want, "~"); is {
+		if !regexp.MustCompile("(?s)^(?:" + pattern + ")$").MatchString(got) {
+			t.Errorf("%s:\n%s\nwant to match:\n%s", what, got, pattern)
+		}
+		return
+	}
+	if got != want {
+		t.Errorf("%s:\n%s\nwant:\n%s", what, got, want)
+	}
+}
+
+// table runs each case in a session of its own, on every engine.
+func table(t *testing.T, cases map[string][]step) {
+	t.Helper()
+	for _, e := range engines(t) {
+		t.Run(e.name, func(t *testing.T) {
+			for name, steps := range cases {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					s := open(t, e, newToy().serve)
+					for _, step := range steps {
+						step.check(t, run(t, s, step))
+						if t.Failed() {
+							return
+						}
+					}
+				})
+			}
+		})
+	}
+}
+
+func run(t *testing.T, s *sandbox.Session, w step) sandbox.Result {
+	t.Helper()
+	if w.timeout == 0 {
+		w.timeout = time.Minute
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), w.timeout)
+	defer cancel()
+	if w.servers == nil {
+		w.servers = toyServers
+	}
+	r, err := s.Run(ctx, sandbox.Run{Code: w.code, Servers: w.servers, Output: w.output})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if errors.Is(r.Stopped, context.DeadlineExceeded) && w.timeout == time.Minute {
+		t.Fatalf("a minute was not enough for\n%s", w.code)
+	}
+	return r
 }

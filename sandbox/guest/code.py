@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import io
 import linecache
 import sys
 import types
@@ -17,7 +18,10 @@ class Program:
     """One run's code, compiled: statements, and the last expression by itself."""
 
     def __init__(self, code, filename):
-        lines = code.splitlines(True)
+        # Split as Python's own tokenizer does, at line ends only.
+        lines = io.StringIO(code).readlines()
+        if lines and not lines[-1].endswith("\n"):
+            lines[-1] += "\n"
         linecache.cache[filename] = (len(code), None, lines, filename)
         tree = compile(code, filename, "exec", ast.PyCF_ONLY_AST | AWAIT, dont_inherit=True)
         last = None

@@ -63,7 +63,7 @@ class Init:
         self.run = None  # the number of the run that is going on
         self.keep = 1 << 15
         self.streams = {}
-        self.held = []  # what was read of which stream, and belongs to no run yet
+        self.held = []  # output that is the next run's if it has begun
         self.idle()
         self.wake, wakeup = os.pipe()
         os.set_blocking(self.wake, False)
@@ -131,7 +131,6 @@ class Init:
         if kind == b"B":
             run, keep = body.split()
             self.begin(int(run), int(keep))
-            self.release()
             return
         if kind == b"E":
             self.end()
@@ -151,6 +150,9 @@ class Init:
         self.show("background", "".join(self.heads), 0)
         self.show("background", text, skipped)
         self.streams = {fd: Stream(keep) for fd in self.names}
+        held, self.held = self.held, []
+        for fd, data in held:
+            self.add(fd, data)
 
     def end(self):
         """Send everything that was written until now."""
@@ -185,21 +187,15 @@ class Init:
             self.all.unregister(fd)
             return False
         if self.run is None:
-            # A run may have begun since, and this be its first output: its
-            # announcement was written before. That some of it was written
-            # before the run cannot be told from this end.
-            self.held.append((fd, data))
+            # A run that began meanwhile has said so before it wrote this.
+            self.held = [(fd, data)]
             self.commands()
-            self.release()
+            held, self.held = self.held, []
+            for item in held:
+                self.add(*item)
         else:
             self.add(fd, data)
         return len(data) == size
-
-    def release(self):
-        """Pass on what was held back."""
-        held, self.held = self.held, []
-        for fd, data in held:
-            self.add(fd, data)
 
     def add(self, fd, data):
         """Pass on or keep what one stream brought."""

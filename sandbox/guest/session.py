@@ -1,8 +1,9 @@
 """One session: its namespace, and each run from the request to the answer."""
 
 import builtins
-import os
+import linecache
 import sys
+from os import _exit, getpid
 
 from _guest.code import NOTHING, Program, find_classes, make_main, trim_sources
 from _guest.show import show
@@ -21,7 +22,7 @@ class Session:
         self.builtins = dict(builtins.__dict__)
         self.recursion = sys.getrecursionlimit()
         self.interval = sys.getswitchinterval()
-        self.pid = os.getpid()
+        self.pid = getpid()
         self.loop = None
         self.names = None
 
@@ -50,9 +51,13 @@ class Session:
         return self.loop
 
     def load_inspect(self):
-        """Teach inspect where classes of the session come from."""
+        """Teach inspect where classes of the session come from, and threads how to show exceptions."""
         import inspect
-        import traceback  # noqa: F401  the first exception will want it
+        import threading
+
+        from _guest.trace import show_thread
+
+        threading.excepthook = show_thread
 
         if not hasattr(inspect.getfile, "session"):
             inspect.getfile = find_classes(inspect.getfile)
@@ -63,13 +68,19 @@ class Session:
         params = request["params"]
         run = params["run"]
         keep = params.get("output") or MESSAGE
-        self.restore()
         self.wire.begin(run, keep)
-        self.prepare(params)
-        result = self.settle(lambda: self.execute(params["code"], run), keep)
-        if os.getpid() != self.pid:
-            self.leave(result)
-        self.tidy(run)
+        try:
+            self.restore()
+            self.prepare(params)
+            result = self.settle(lambda: self.execute(params["code"], run), keep)
+            if getpid() != self.pid:
+                self.leave(result)
+            self.tidy(run)
+        except BaseException as error:
+            # Code has broken what the session itself needs, or one of its
+            # signal handlers raised outside of it. The run gets its answer.
+            self.interrupts.run = None
+            result = {"status": "error", "error": plain_error(error)}
         self.wire.end(request["id"], result)
 
     def restore(self):
@@ -77,8 +88,11 @@ class Session:
         self.streams.restore()
         self.interrupts.install()
         self.main.__dict__["__builtins__"] = builtins
+        self.main.__dict__.setdefault("__name__", "__main__")
         if sys.modules.get("__main__") is not self.main:
             sys.modules["__main__"] = self.main
+        if not isinstance(linecache.cache, dict):
+            linecache.cache = {}
         sys.setswitchinterval(self.interval)
 
     def prepare(self, params):
@@ -137,7 +151,7 @@ class Session:
     def flush(self):
         """Send on what code's own streams hold, and say which calls were not sent."""
         self.streams.flush()
-        if self.names is not None and os.getpid() == self.pid:
+        if self.names is not None and getpid() == self.pid:
             self.names.end()
 
     def exit(self, code):
@@ -165,9 +179,8 @@ class Session:
         self.mend()
         try:
             return describe(error)
-        except Exception as second:
-            name = type(error).__name__
-            return {"type": name, "message": f"not shown: {type(second).__name__}", "traceback": f"{name}\n"}
+        except Exception:
+            return plain_error(error)
 
     def mend(self):
         """Give back builtins that code deleted and room on the stack."""
@@ -189,6 +202,16 @@ class Session:
             self.complain(error["traceback"].rstrip("\n"))
         self.streams.flush()
         code = result.get("exitCode", 1 if error else 0)
-        os._exit(code & 0xFF)
+        _exit(code & 0xFF)
 
 
+
+
+def plain_error(error):
+    """Return an exception without a traceback, for when that cannot be had."""
+    name = type(error).__name__
+    try:
+        text = str(error)[:8192]
+    except Exception:
+        text = ""
+    return {"type": name, "message": text, "traceback": f"{name}: {text}\n" if text else f"{name}\n"}

@@ -44,7 +44,7 @@ class Streams:
 
     def flush(self):
         """Send on whatever is still buffered, in C's streams too."""
-        for stream in (sys.stdout, sys.stderr, self.open[1], self.open[2]):
+        for stream in (getattr(sys, "stdout", None), getattr(sys, "stderr", None), self.open[1], self.open[2]):
             try:
                 stream.flush()
             except Exception:

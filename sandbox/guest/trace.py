@@ -45,6 +45,14 @@ def traceback_of(error):
     return shorten(text)
 
 
+def show_thread(args):
+    """Write the exception that ended a thread; the threading module calls this."""
+    if args.exc_type is SystemExit:
+        return
+    name = getattr(args.thread, "name", "?")
+    print(f"exception in thread {name}:", traceback_of(args.exc_value), sep="\n", end="", file=sys.stderr, flush=True)
+
+
 def related(error):
     """Yield an exception, its causes, its contexts and the members of its groups."""
     seen = set()

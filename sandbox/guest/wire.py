@@ -1,9 +1,11 @@
 """The worker's end of the wire: frames out through the first process, frames in by one thread."""
 
 import _thread
-import os
 from collections import deque
 from json import JSONDecoder, JSONEncoder
+from os import _exit
+from os import read as read_fd
+from os import write as write_fd
 
 from _guest.errors import MCPError, from_wire
 
@@ -44,7 +46,7 @@ class Wire:
         """Write one frame. The caller holds `output` and no signals come."""
         view = memoryview(kind + text.encode() + b"\n")
         while view:
-            view = view[os.write(self.control, view) :]
+            view = view[write_fd(self.control, view) :]
 
     def exclusive(self, action, *args):
         """Do something that writes: one thread at a time, and never cut short by an exception."""
@@ -193,18 +195,18 @@ class Wire:
                         self.receive(decode(line.decode()))
                 data = self.read(buffer)
                 if not data:
-                    os._exit(0)
+                    _exit(0)
         except BaseException as error:
             text = f"the wire of the session broke: {type(error).__name__}: {error}\n"
             try:
-                os.write(2, text.encode("utf-8", "replace"))
+                write_fd(2, text.encode("utf-8", "replace"))
             finally:
-                os._exit(70)
+                _exit(70)
 
     def read(self, buffer):
         """Read until at least one line is complete."""
         while True:
-            data = os.read(self.source, 1 << 18)
+            data = read_fd(self.source, 1 << 18)
             buffer += data
             if not data or b"\n" in data:
                 return data

@@ -76,7 +76,8 @@ class Narrator:
         print(f"\n{self.step}. {text}\n")
 
     def show(self, prefix: str, text: str) -> None:
-        print(textwrap.indent(text.rstrip("\n"), prefix, lambda line: True))
+        for line in text.rstrip("\n").split("\n"):
+            print((prefix + line).rstrip())
 
     def expect(self, pattern: str, text: str) -> None:
         if not re.search(pattern, text, re.DOTALL):
@@ -103,6 +104,7 @@ def write_policy(binaries: pathlib.Path) -> pathlib.Path:
 
 
 def main(bridge: str, memory: str) -> None:
+    sys.stdout.reconfigure(line_buffering=True)
     bridge_path = pathlib.Path(bridge).resolve()
     binaries = pathlib.Path(memory).resolve().parent
     policy = write_policy(binaries)

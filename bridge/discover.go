@@ -64,10 +64,16 @@ func (g *gate) filter(s mount, tools []upstream.Tool) []aliasedTool {
 
 // hit is one tool that a search found.
 type hit struct {
-	Server      string  `json:"server"`
-	ServerAlias string  `json:"serverAlias"`
-	Score       float64 `json:"score"`
-	aliasedTool
+	Server       string          `json:"server"`
+	ServerAlias  string          `json:"serverAlias"`
+	Tool         string          `json:"tool"`
+	ToolAlias    string          `json:"toolAlias"`
+	Title        string          `json:"title,omitempty"`
+	Description  string          `json:"description,omitempty"`
+	InputSchema  json.RawMessage `json:"inputSchema,omitempty"`
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	Annotations  json.RawMessage `json:"annotations,omitempty"`
+	Score        float64         `json:"score"`
 }
 
 // maxHits bounds what one search returns.
@@ -98,7 +104,10 @@ func (g *gate) search(ctx context.Context, run *record, query string, limit int,
 		}
 		for _, t := range found[i] {
 			entries = append(entries, upstream.Entry{Server: s.Name, Tool: upstream.Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.InputSchema}})
-			tools[[2]string{s.Name, t.Name}] = hit{Server: s.Name, ServerAlias: s.Alias, aliasedTool: t}
+			tools[[2]string{s.Name, t.Name}] = hit{
+				Server: s.Name, ServerAlias: s.Alias, Tool: t.Name, ToolAlias: t.Alias, Title: t.Title, Description: t.Description,
+				InputSchema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: t.Annotations,
+			}
 		}
 	}
 	if limit <= 0 || limit > maxHits {

@@ -2,12 +2,12 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"time"
 )
@@ -18,11 +18,11 @@ type client struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    *bufio.Reader
+	err    bytes.Buffer // what the server wrote on stderr, to be read when it has ended
 	lastID int
 }
 
-// connect starts a server and shakes hands with it. The server's stderr goes
-// to this process's own only if the handshake fails.
+// connect starts a server and shakes hands with it.
 func connect(ctx context.Context, command ...string) (*client, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.WaitDelay = 10 * time.Second
@@ -34,11 +34,11 @@ func connect(ctx context.Context, command ...string) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd.Stderr = os.Stderr
+	c := &client{cmd: cmd, in: in, out: bufio.NewReaderSize(out, 1<<20)}
+	cmd.Stderr = &c.err
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	c := &client{cmd: cmd, in: in, out: bufio.NewReaderSize(out, 1<<20)}
 	_, err = c.request("initialize", map[string]any{
 		"protocolVersion": "2025-11-25",
 		"capabilities":    map[string]any{},
@@ -54,7 +54,8 @@ func connect(ctx context.Context, command ...string) (*client, error) {
 	return c, nil
 }
 
-// close ends the server by the end of its input and waits for it.
+// close ends the server by the end of its input and waits for it. It may be
+// called again.
 func (c *client) close() {
 	c.in.Close()
 	c.cmd.Wait()
@@ -106,7 +107,8 @@ func (c *client) receive() (int, json.RawMessage, error) {
 	for {
 		line, err := c.out.ReadBytes('\n')
 		if err != nil {
-			return 0, nil, fmt.Errorf("the server has ended: %w", err)
+			c.close()
+			return 0, nil, fmt.Errorf("the server has ended (%w), its last words:\n%s", err, c.err.String())
 		}
 		var m struct {
 			ID     int

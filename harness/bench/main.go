@@ -106,7 +106,7 @@ func measure(ctx context.Context, path, only string) (bool, error) {
 		}
 		figures = append(figures, taken...)
 	}
-	print(figures)
+	table(figures)
 	return ok, ctx.Err()
 }
 
@@ -133,9 +133,10 @@ func newBench(ctx context.Context, path string) (*bench, error) {
 	return &bench{ctx: ctx, bridge: binary, self: self, python: python, dir: dir}, nil
 }
 
-func print(figures []figure) {
+// table prints the figures that could be taken.
+func table(figures []figure) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "what\tmeasured\treference\tratio\tgoal\t")
+	fmt.Fprintln(w, "what\tmeasured\treference\tratio\tgoal\tverdict")
 	for _, f := range figures {
 		verdict := "met"
 		if !f.met {

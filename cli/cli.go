@@ -14,8 +14,7 @@ import (
 // 1 for a mistake in what was asked to be done, 2 for a mistake in how it was
 // asked.
 func Main() int {
-	root := newRoot()
-	err := root.Execute()
+	cmd, err := newRoot().ExecuteC()
 	var status exitStatus
 	var usage usageError
 	switch {
@@ -24,7 +23,11 @@ func Main() int {
 	case errors.As(err, &status):
 		return int(status)
 	case errors.As(err, &usage), strings.HasPrefix(err.Error(), "unknown command"):
-		fmt.Fprintf(os.Stderr, "bridge: %v\nbridge: hint: bridge --help\n", err)
+		hint := "bridge --help"
+		if cmd.HasParent() {
+			hint = cmd.UseLine()
+		}
+		fmt.Fprintf(os.Stderr, "bridge: %v\nbridge: hint: %s\n", err, hint)
 		return 2
 	}
 	fmt.Fprintf(os.Stderr, "bridge: %v\n", err)
@@ -78,6 +81,6 @@ func newRoot() *cobra.Command {
 		return nil
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newServe(), newRun(), newVersion())
+	root.AddCommand(newServe(), newRun(), newVet(), newSchema(), newVersion())
 	return root
 }

@@ -1,108 +1,122 @@
 package policy
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"cuelang.org/go/cue"
 )
 
-// servers are the servers that the policy defines.
-func (l *loader) servers() map[string]Server {
-	servers := map[string]Server{}
-	for name, v := range fields(l.full, "servers") {
-		s := Server{
-			Name:         name,
-			Description:  text(v, "description"),
-			Command:      text(v, "command"),
-			Cwd:          text(v, "cwd"),
-			Env:          map[string]string{},
-			StartTimeout: seconds(v, "timeout", "start"),
-			CallTimeout:  seconds(v, "timeout", "call"),
-		}
-		if args, err := lookup(v, "args").List(); err == nil {
-			for args.Next() {
-				s.Args = append(s.Args, text(args.Value()))
-			}
-		}
-		for key, value := range fields(v, "env") {
-			s.Env[key] = text(value)
-		}
-		servers[name] = s
-	}
-	return servers
+// A setting is what the policy says of something, and what holds where it does
+// not. The schema has been held against both.
+type setting struct{ written, usual cue.Value }
+
+// field is the setting in s with that name.
+func (s setting) field(name string) setting {
+	return setting{lookup(s.written, name), of(s.usual, name)}
 }
 
-// profile is the profile of that name, of which v is what the policy says with
-// the defaults.
-func (l *loader) profile(name string, v cue.Value, servers map[string]Server) *Profile {
-	p := &Profile{
-		Name:        name,
-		Description: text(v, "description"),
-		Engine:      text(v, "engine"),
-		Python:      text(v, "python"),
-		Limits: Limits{
-			Memory:    number(v, "limits", "memory"),
-			CPUs:      fraction(v, "limits", "cpus"),
-			PIDs:      number(v, "limits", "pids"),
-			Files:     number(v, "limits", "files"),
-			Tmp:       number(v, "limits", "tmp"),
-			Workspace: number(v, "limits", "workspace"),
-			Shm:       number(v, "limits", "shm"),
-		},
-		Timeout:  l.timeout(name, v),
-		Output:   int(number(v, "output")),
-		Parallel: int(number(v, "parallel")),
-		Session:  Session{Persist: truth(v, "session", "persist"), Idle: seconds(v, "session", "idle")},
-		mounts:   map[string]*mount{},
+// value is what holds. A policy can also leave a choice, such as <=1Gi.
+func (s setting) value() cue.Value {
+	if !s.written.Exists() {
+		return s.usual
 	}
-	l.mountAll(p, servers)
-	return p
+	if v, _ := s.written.Default(); v.IsConcrete() || !s.usual.Exists() {
+		return v
+	}
+	return s.written.Unify(s.usual)
 }
 
-// timeout is the profile's timeout. A default that only defaults.cue gives
-// yields to a smaller maximum.
-func (l *loader) timeout(profile string, v cue.Value) Timeout {
-	t := Timeout{Default: seconds(v, "timeout", "default"), Max: seconds(v, "timeout", "max")}
-	if t.Default <= t.Max || t.Max == 0 {
-		return t
-	}
-	path := []string{"profiles", profile, "timeout", "default"}
-	written := lookup(l.user, path...)
-	if !written.Exists() {
-		t.Default = t.Max
-		return t
-	}
-	rest := ""
-	if !lookup(l.user, "profiles", profile, "timeout", "max").Exists() {
-		rest = " unless given"
-	}
-	l.mistake(valuePos(written), path, "%d is more than timeout.max, which is %d%s", t.Default/time.Second, t.Max/time.Second, rest)
+func (s setting) text() string {
+	t, _ := s.value().String()
 	return t
 }
 
-// The values below are valid: they are asked for once the schema has been held
-// against them. Of a policy with mistakes they may be zero, and are not used.
-
-func text(v cue.Value, path ...string) string {
-	s, _ := lookup(v, path...).String()
-	return s
-}
-
-func number(v cue.Value, path ...string) int64 {
-	n, _ := lookup(v, path...).Int64()
+func (s setting) number() int64 {
+	n, _ := s.value().Int64()
 	return n
 }
 
-func fraction(v cue.Value, path ...string) float64 {
-	n, _ := lookup(v, path...).Float64()
+func (s setting) fraction() float64 {
+	n, _ := s.value().Float64()
 	return n
 }
 
-func seconds(v cue.Value, path ...string) time.Duration {
-	return time.Duration(fraction(v, path...) * float64(time.Second))
+func (s setting) seconds() time.Duration {
+	return time.Duration(s.fraction() * float64(time.Second))
 }
 
-func truth(v cue.Value, path ...string) bool {
-	b, _ := lookup(v, path...).Bool()
+func (s setting) truth() bool {
+	b, _ := s.value().Bool()
 	return b
+}
+
+// policy is what the policy says, in which there is no mistake.
+func (l *loader) policy() *Policy {
+	p := &Policy{profiles: map[string]*Profile{}}
+	servers := map[string]Server{}
+	all := setting{l.user, l.defaults}
+	for name := range fields(l.user, "servers") {
+		servers[name] = server(name, all.field("servers").field(name))
+	}
+	for name := range fields(l.user, "profiles") {
+		p.profiles[name] = l.profile(name, all.field("profiles").field(name), servers)
+	}
+	return p
+}
+
+func server(name string, s setting) Server {
+	timeout := s.field("timeout")
+	server := Server{
+		Name:         name,
+		Description:  s.field("description").text(),
+		Command:      s.field("command").text(),
+		Cwd:          s.field("cwd").text(),
+		Env:          map[string]string{},
+		StartTimeout: timeout.field("start").seconds(),
+		CallTimeout:  timeout.field("call").seconds(),
+	}
+	if args, err := lookup(s.written, "args").List(); err == nil {
+		for args.Next() {
+			server.Args = append(server.Args, setting{written: args.Value()}.text())
+		}
+	}
+	for key, value := range fields(s.written, "env") {
+		server.Env[key] = setting{written: value}.text()
+	}
+	return server
+}
+
+func (l *loader) profile(name string, s setting, servers map[string]Server) *Profile {
+	limits, timeout, session := s.field("limits"), s.field("timeout"), s.field("session")
+	p := &Profile{
+		Name:        name,
+		Description: s.field("description").text(),
+		Engine:      s.field("engine").text(),
+		Python:      s.field("python").text(),
+		Limits: Limits{
+			Memory:    limits.field("memory").number(),
+			CPUs:      limits.field("cpus").fraction(),
+			PIDs:      limits.field("pids").number(),
+			Files:     limits.field("files").number(),
+			Tmp:       limits.field("tmp").number(),
+			Workspace: limits.field("workspace").number(),
+			Shm:       limits.field("shm").number(),
+		},
+		Timeout:  Timeout{Default: timeout.field("default").seconds(), Max: timeout.field("max").seconds()},
+		Output:   int(s.field("output").number()),
+		Parallel: int(s.field("parallel").number()),
+		Session:  Session{Persist: session.field("persist").truth(), Idle: session.field("idle").seconds()},
+		mounts:   map[string]*mount{},
+	}
+	// The usual default yields to a smaller maximum.
+	p.Timeout.Default = min(p.Timeout.Default, p.Timeout.Max)
+
+	for mounted, v := range fields(s.written, "servers") {
+		p.Servers = append(p.Servers, servers[mounted])
+		p.mounts[mounted] = l.mount(v)
+	}
+	slices.SortFunc(p.Servers, func(a, b Server) int { return strings.Compare(a.Name, b.Name) })
+	return p
 }

@@ -53,46 +53,40 @@ func Load(paths []string) (*Policy, error) {
 
 // load makes a policy of sources.
 func load(sources []source) (*Policy, error) {
-	syn := parse(sources)
-	if len(syn.errs) > 0 {
-		// What CUE would say of the rest could be due to what is missing.
-		return nil, syn.sorted()
+	var p *Policy
+	var err error
+	mistake := bounded(func() {
+		syn := parse(sources)
+		if len(syn.errs) > 0 {
+			// What CUE would say of the rest could be due to what is missing.
+			err = syn.sorted()
+			return
+		}
+		p, err = evaluate(syn)
+	})
+	if mistake != "" {
+		return nil, Errors{{Pos: Pos{File: sources[0].name}, Message: mistake}}
 	}
-	l, err := newLoader(syn)
-	if err != nil {
-		return nil, err
-	}
-	p := l.policy()
-	if len(syn.errs) > 0 {
-		return nil, syn.sorted()
-	}
-	return p, nil
-}
-
-func (s *syntax) sorted() error {
-	return s.errs.sorted(s.order).err()
+	return p, err
 }
 
 // A loader turns evaluated CUE into a policy. Its syntax collects the mistakes.
 type loader struct {
 	*syntax
-	ctx    *cue.Context
-	schema cue.Value // of schema.cue
-	user   cue.Value // what the policy says by itself
-	full   cue.Value // with the defaults
+	ctx      *cue.Context
+	user     cue.Value // the policy by itself
+	defaults cue.Value // defaults.cue
 
 	abstract bool // vet is in a pattern
 }
 
-// newLoader evaluates the policy against the schema. Its error is about our own
-// files; what is wrong with the policy is in syn.errs.
-func newLoader(syn *syntax) (*loader, error) {
+// evaluate makes a policy of parsed files. Its error is Errors, but for
+// mistakes in our own files.
+func evaluate(syn *syntax) (*Policy, error) {
 	// The settings of the cue command's environment variables are not for us.
 	ctx := cuecontext.New(cuecontext.EvaluatorVersion(cuecontext.EvalStable), cuecontext.CUE_DEBUG(""))
-	l := &loader{syntax: syn, ctx: ctx}
-
-	l.schema = ctx.CompileString(schemaSource, cue.Filename(schemaFile))
-	if err := l.schema.Err(); err != nil {
+	schema := ctx.CompileString(schemaSource, cue.Filename(schemaFile))
+	if err := schema.Err(); err != nil {
 		return nil, fmt.Errorf("compiling schema.cue: %w", err)
 	}
 	defaults := ctx.CompileString(defaultsSource, cue.Filename(defaultsFile))
@@ -104,38 +98,28 @@ func newLoader(syn *syntax) (*loader, error) {
 	for _, f := range syn.files {
 		inst.AddSyntax(f) // its errors are those of inst
 	}
-	l.user = ctx.BuildInstance(inst)
+	l := &loader{syntax: syn, ctx: ctx, user: ctx.BuildInstance(inst), defaults: defaults}
 	if inst.Err != nil {
 		l.report(inst.Err, nil)
-		return l, nil
+		return nil, l.sorted()
 	}
 
 	if err := l.user.Validate(); err != nil {
-		l.report(err, nil)
+		l.report(err, nil) // what contradicts itself
 	}
-	form := l.schema.LookupPath(cue.ParsePath("#Policy"))
+	form := schema.LookupPath(cue.ParsePath("#Policy"))
 	l.vet(l.user, form, defaults, nil)
-	l.full = l.user.Unify(form).Unify(defaults)
-	return l, nil
-}
+	l.cross()
+	if len(l.errs) > 0 {
+		// What is wrong can be of any size once CUE has unified it.
+		return nil, l.sorted()
+	}
 
-// policy is the policy, if nothing is wrong with it.
-func (l *loader) policy() *Policy {
-	if !l.full.Exists() {
-		return nil
+	if err := l.user.Unify(form).Validate(); err != nil {
+		l.report(err, nil) // what we have not found, CUE has
+		return nil, l.sorted()
 	}
-	p := &Policy{profiles: map[string]*Profile{}}
-	servers := l.servers()
-	for name, v := range fields(l.full, "profiles") {
-		p.profiles[name] = l.profile(name, v, servers)
-	}
-	if len(l.errs) == 0 {
-		// What we have not found CUE may find.
-		if err := l.full.Validate(cue.Concrete(true), cue.Final()); err != nil {
-			l.report(err, nil)
-		}
-	}
-	return p
+	return l.policy(), nil
 }
 
 // fields are the regular fields of the struct at path in v, if it is there.

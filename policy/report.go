@@ -44,13 +44,22 @@ func (l *loader) say(e errors.Error, where []Pos) string {
 	switch {
 	case strings.Contains(format, "errors in empty disjunction"):
 		return ""
-	case strings.HasPrefix(format, "conflicting values %s and %s") && len(where) > 1:
-		// Both are the user's.
+	case strings.HasPrefix(format, "conflicting values %s and %s") && len(where) == 2:
 		if l.compare(where[0], where[1]) > 0 {
 			text[0], text[1] = text[1], text[0]
 			where[0], where[1] = where[1], where[0]
 		}
 		return fmt.Sprintf("conflicting values %s and %s (the other at %s)", text[0], text[1], where[1])
+	case strings.HasPrefix(format, "conflicting values %s and %s") && len(where) > 2:
+		// References are among the places, so which is whose is not known.
+		slices.SortFunc(where, l.compare)
+		places := make([]string, len(where)-1)
+		for i, at := range where[1:] {
+			places[i] = at.String()
+		}
+		return fmt.Sprintf("conflicting values %s and %s (from there, %s)", text[0], text[1], strings.Join(places, ", "))
+	case format == "field not allowed":
+		return "field not allowed by a definition (#...) or close() that this is combined with; fields with _ in place of # stay open"
 	case format == "invalid value %s (does not satisfy %s)" && text[0] == `""`:
 		return "must not be empty"
 	case format == "":
@@ -75,13 +84,29 @@ func (l *loader) userPositions(e errors.Error) []Pos {
 // nearest is the place of the innermost field on the path that the policy has.
 func (l *loader) nearest(path []string) Pos {
 	for n := len(path); n > 0; n-- {
-		if v := lookup(l.user, path[:n]...); v.Exists() {
-			if at := l.posOf(v); at.Line > 0 {
-				return at
-			}
+		v := l.user
+		for _, name := range path[:n] {
+			v = l.child(v, name)
+		}
+		if at := l.posOf(v); v.Exists() && at.Line > 0 {
+			return at
 		}
 	}
 	return Pos{File: l.files[0].Filename}
+}
+
+// child is the field of that name, or the policy's own.
+func (l *loader) child(v cue.Value, name string) cue.Value {
+	if c := lookup(v, name); c.Exists() {
+		return c
+	}
+	switch {
+	case strings.HasPrefix(name, "#"):
+		return v.LookupPath(cue.MakePath(cue.Def(name)))
+	case strings.HasPrefix(name, "_"):
+		return v.LookupPath(cue.MakePath(cue.Hid(name, ":"+packageName)))
+	}
+	return cue.Value{}
 }
 
 // posOf is the place of the field that v is the value of: the first, if several
@@ -117,10 +142,8 @@ func pathString(path []string) string {
 	var b strings.Builder
 	for i, p := range path {
 		switch {
-		case strings.HasPrefix(p, "[") && strings.HasSuffix(p, "]"):
-		case strings.HasPrefix(p, "_") || strings.HasPrefix(p, "#"):
-			p = cue.MakePath(cue.Str(p)).String()
-		case !plain(p):
+		case strings.HasPrefix(p, "[") && strings.HasSuffix(p, "]"): // a pattern
+		case !plain(strings.TrimPrefix(p, "#")):
 			p = literal.Label.Quote(p)
 		}
 		if i > 0 && !strings.HasPrefix(p, "[") {
@@ -154,7 +177,15 @@ func unquoted(path []string) []string {
 }
 
 // short is a value in a message.
-func short(v cue.Value) string { return clip(oneLine(fmt.Sprint(v))) }
+func short(v cue.Value) string {
+	switch v.IncompleteKind() {
+	case cue.StructKind:
+		return "{…}" // which could be a page
+	case cue.ListKind:
+		return "[…]"
+	}
+	return clip(oneLine(fmt.Sprint(v)))
+}
 
 // clip keeps what a message quotes from filling the screen.
 func clip(s string) string {

@@ -87,54 +87,48 @@ const maxKnown = 4096
 func (a *asker) rule(tool string) (Rule, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if v, ok := a.known[tool]; ok {
-		return v.rule, v.allowed
-	}
-	var v verdict
-	if a.tools.Allows(cue.Str(tool)) {
-		for i := range a.patterns {
-			if a.patterns[i].matches(tool) {
-				v = verdict{a.patterns[i].Rule, true}
-				break
-			}
+	v, ok := a.known[tool]
+	if !ok {
+		v = a.ask(tool)
+		if len(a.known) >= maxKnown {
+			clear(a.known)
 		}
+		a.known[strings.Clone(tool)] = v
 	}
-	if len(a.known) >= maxKnown {
-		clear(a.known)
-	}
-	a.known[strings.Clone(tool)] = v
 	return v.rule, v.allowed
 }
 
-// mountAll adds to the profile the servers that it mounts.
-func (l *loader) mountAll(p *Profile, servers map[string]Server) {
-	for name, v := range fields(l.user, "profiles", p.Name, "servers") {
-		path := []string{"profiles", p.Name, "servers", name}
-		server, ok := servers[name]
-		if !ok {
-			l.errs = append(l.errs, Error{l.posOf(v), pathString(path), unknownServer(name, "", sortedKeys(servers))})
-			continue
+// ask has CUE decide on a name.
+func (a *asker) ask(tool string) (v verdict) {
+	defer func() {
+		if recover() != nil {
+			v = verdict{} // a check that cannot be made is a denial
 		}
-		p.Servers = append(p.Servers, server)
-		p.mounts[name] = l.mount(v, path)
+	}()
+	if !a.tools.Allows(cue.Str(tool)) {
+		return verdict{}
 	}
-	slices.SortFunc(p.Servers, func(a, b Server) int { return strings.Compare(a.Name, b.Name) })
+	for i := range a.patterns {
+		if a.patterns[i].matches(tool) {
+			return verdict{a.patterns[i].Rule, true}
+		}
+	}
+	return verdict{}
 }
 
 // mount works out the rules of a mounted server. v is the user's own value: the
 // schema allows every name of a tool.
-func (l *loader) mount(v cue.Value, path []string) *mount {
+func (l *loader) mount(v cue.Value) *mount {
 	m := &mount{pos: l.posOf(v), names: map[string]Rule{}}
 	tools := lookup(v, "tools")
 	if !tools.Exists() {
 		return m
 	}
 	m.pos = l.posOf(tools)
-	path = append(slices.Clip(path), "tools")
 	tools, _ = tools.Default()
 	it, err := tools.Fields(cue.Optional(true), cue.Patterns(true))
-	if err != nil || tools.IncompleteKind() != cue.StructKind {
-		return m // reported when the schema was held against it
+	if err != nil {
+		return m
 	}
 	simple := !tools.IsClosed()
 	written := map[string]Pos{}
@@ -160,18 +154,10 @@ func (l *loader) mount(v cue.Value, path []string) *mount {
 	m.allows = sortedKeys(written)
 	slices.SortStableFunc(m.allows, func(a, b string) int { return l.compare(written[a], written[b]) })
 
-	if closed := l.closed(v); closed.Exists() && closed.Allows(cue.AnyString) && !slices.ContainsFunc(m.patterns, func(p pattern) bool { return p.any }) {
-		l.errs = append(l.errs, Error{m.pos, pathString(path), `"..." would allow every tool: write [_]: {} if that is meant`})
-	}
 	if !simple {
 		m.asker = &asker{patterns: m.patterns, tools: tools, known: map[string]verdict{}}
 	}
 	return m
-}
-
-// closed is the tools of a mount and no others.
-func (l *loader) closed(mount cue.Value) cue.Value {
-	return l.ctx.CompileString("close(tools)", cue.Scope(mount))
 }
 
 // pattern is the rule of a pattern of names.
@@ -201,7 +187,7 @@ func (l *loader) pattern(names cue.Value) pattern {
 }
 
 // regexpText is how a denial shows a regular expression: like a file pattern if
-// it is a plain beginning, end, or both.
+// it is a plain beginning, middle, or end.
 func regexpText(expr, written string) string {
 	re, err := resyntax.Parse(expr, resyntax.Perl)
 	if err != nil {
@@ -212,14 +198,25 @@ func regexpText(expr, written string) string {
 		parts = re.Sub
 	}
 	before, after := "*", "*"
-	if len(parts) > 0 && parts[0].Op == resyntax.OpBeginText {
+	if parts[0].Op == resyntax.OpBeginText {
 		before, parts = "", parts[1:]
 	}
 	if n := len(parts); n > 0 && parts[n-1].Op == resyntax.OpEndText {
 		after, parts = "", parts[:n-1]
 	}
+	if len(parts) > 0 && isAnything(parts[0]) {
+		before, parts = "*", parts[1:]
+	}
+	if n := len(parts); n > 0 && isAnything(parts[n-1]) {
+		after, parts = "*", parts[:n-1]
+	}
 	if len(parts) != 1 || parts[0].Op != resyntax.OpLiteral || parts[0].Flags&resyntax.FoldCase != 0 {
 		return written
 	}
 	return before + string(parts[0].Rune) + after
+}
+
+// isAnything reports whether the expression is .*
+func isAnything(re *resyntax.Regexp) bool {
+	return re.Op == resyntax.OpStar && (re.Sub[0].Op == resyntax.OpAnyChar || re.Sub[0].Op == resyntax.OpAnyCharNotNL)
 }

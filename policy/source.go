@@ -93,13 +93,21 @@ func list(p string) ([]string, error) {
 	for _, e := range entries {
 		// Editors keep copies under names that begin with a dot.
 		if !e.IsDir() && strings.HasSuffix(e.Name(), ".cue") && !strings.HasPrefix(e.Name(), ".") {
-			files = append(files, filepath.Join(p, e.Name()))
+			files = append(files, inFolder(p, e.Name()))
 		}
 	}
 	if len(files) == 0 {
 		return nil, errors.New("no .cue file in this folder")
 	}
 	return files, nil
+}
+
+// inFolder is the path of a file in a folder, which stays as it was given.
+func inFolder(folder, file string) string {
+	if os.IsPathSeparator(folder[len(folder)-1]) {
+		return folder + file
+	}
+	return folder + string(filepath.Separator) + file
 }
 
 func readFile(name string) ([]byte, error) {

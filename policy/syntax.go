@@ -80,6 +80,9 @@ func parse(sources []source) *syntax {
 	return s
 }
 
+// sorted is the mistakes, in order.
+func (s *syntax) sorted() error { return s.errs.sorted(s.order).err() }
+
 func (s *syntax) add(pos token.Pos, format string, args ...any) {
 	s.errs = append(s.errs, Error{Pos: position(pos), Message: fmt.Sprintf(format, args...)})
 }
@@ -88,6 +91,7 @@ func (s *syntax) add(pos token.Pos, format string, args ...any) {
 // the file its package.
 func (s *syntax) check(f *ast.File, data []byte) {
 	named := false
+	imports := map[string]string{}
 	ast.Walk(f, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.Package:
@@ -96,8 +100,12 @@ func (s *syntax) check(f *ast.File, data []byte) {
 				s.add(n.Name.Pos(), "package %s: a policy is in package %s, or in none", n.Name.Name, packageName)
 			}
 		case *ast.ImportSpec:
-			s.checkImport(n)
+			s.checkImport(n, imports)
 			return false
+		case *ast.CallExpr:
+			s.checkCall(n, imports)
+		case *ast.BinaryExpr:
+			s.checkTimes(n)
 		case *ast.Attribute:
 			s.add(n.Pos(), "attribute @%s: a policy has no attributes", n.Name())
 			return false
@@ -145,13 +153,20 @@ func (s *syntax) checkRegexp(n *ast.UnaryExpr) {
 	if err != nil {
 		return // for CUE to report
 	}
-	var bad *resyntax.Error
-	if _, err := regexp.Compile(expr); errors.As(err, &bad) {
-		s.add(lit.Pos(), "invalid pattern %q: %s", clip(expr), bad.Code)
+	if bad := regexpMistake(expr); bad != "" {
+		s.add(lit.Pos(), "%s", bad)
 	}
 }
 
-func (s *syntax) checkImport(spec *ast.ImportSpec) {
+func regexpMistake(expr string) string {
+	var bad *resyntax.Error
+	if _, err := regexp.Compile(expr); errors.As(err, &bad) {
+		return fmt.Sprintf("invalid pattern %q: %s", clip(expr), bad.Code)
+	}
+	return ""
+}
+
+func (s *syntax) checkImport(spec *ast.ImportSpec, imports map[string]string) {
 	path, err := strconv.Unquote(spec.Path.Value)
 	if err != nil {
 		s.add(spec.Path.Pos(), "import %s: not a quoted path", spec.Path.Value)
@@ -159,7 +174,10 @@ func (s *syntax) checkImport(spec *ast.ImportSpec) {
 	}
 	name, _, _ := strings.Cut(path, ":")
 	switch {
+	case importable[name] && spec.Name != nil:
+		imports[spec.Name.Name] = name
 	case importable[name]:
+		imports[name[strings.LastIndex(name, "/")+1:]] = name
 	case name == "tool" || strings.HasPrefix(name, "tool/"):
 		s.add(spec.Path.Pos(), "import %q: loading a policy runs nothing and reads nothing else, so tool packages are refused", path)
 	default:

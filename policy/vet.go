@@ -74,11 +74,34 @@ func (l *loader) vetPattern(pattern, body cue.Value, names *shape, path []string
 		mark.Pos, mark.text = at, "…"
 	}
 	path = append(slices.Clip(path), "["+mark.text+"]")
+	if bad := badRegexp(pattern); bad != "" {
+		l.mistake(mark.Pos, path, "%s", bad)
+	}
 	if want, ok := names.any(); ok {
 		l.vetAbstract(body, want, path)
 		return
 	}
 	l.mistake(mark.Pos, path, "no field here has a name of one's own; fields: %s", strings.Join(sortedKeys(names.named), ", "))
+}
+
+// badRegexp says what is wrong with a regular expression in a constraint. CUE
+// compiles them when it first has a name to match.
+func badRegexp(constraint cue.Value) string {
+	op, args := constraint.Expr()
+	if len(args) < 2 && op != cue.RegexMatchOp && op != cue.NotRegexMatchOp {
+		return ""
+	}
+	for _, a := range args {
+		if op == cue.RegexMatchOp || op == cue.NotRegexMatchOp {
+			expr, err := a.String()
+			if err == nil {
+				return regexpMistake(expr)
+			}
+		} else if bad := badRegexp(a); bad != "" {
+			return bad
+		}
+	}
+	return ""
 }
 
 // vetAbstract is vet for what is a constraint, and need not be complete.
@@ -127,10 +150,7 @@ func (l *loader) vetValue(v, schema, defaults cue.Value, path []string) {
 	if l.abstract {
 		return
 	}
-	if defaults.Exists() {
-		both = both.Unify(defaults)
-	}
-	if err := both.Validate(cue.Concrete(true), cue.Final()); err != nil {
+	if err := (setting{both, defaults}).value().Validate(cue.Concrete(true), cue.Final()); err != nil {
 		l.mistake(valuePos(v), path, "%s is not a concrete value", short(v))
 	}
 }

@@ -41,9 +41,6 @@ type conn struct {
 	over    sync.WaitGroup
 }
 
-// errNotSent marks a request that never reached the server.
-var errNotSent = errors.New("not sent")
-
 // newConn connects to a process. Either watch or close must follow, so that
 // the process ends some day.
 func newConn(s *server, proc *process, redact *strings.Replacer) *conn {
@@ -133,7 +130,7 @@ func (c *conn) request(ctx context.Context, method string, params any) (json.Raw
 		}
 		return nil, ctx.Err()
 	case errors.Is(err, errQueueFull):
-		return nil, fmt.Errorf("%w (%w)", errQueueFull, errNotSent)
+		return nil, errQueueFull
 	}
 	// The pipe broke; why is known when the server's end is.
 	select {

@@ -152,26 +152,28 @@ func TestAServerThatDoesNotReadHoldsNobodyUp(t *testing.T) {
 	if _, err := set.Tools(t.Context(), "toy"); err != nil {
 		t.Fatal(err)
 	}
-	long, err := json.Marshal(map[string]string{"text": strings.Repeat("x", 8<<20)})
+	// More than a pipe holds, so that the first of them is stuck in it.
+	long, err := json.Marshal(map[string]string{"text": strings.Repeat("x", 1<<20)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var callers sync.WaitGroup
-	var mu sync.Mutex
-	errs := map[string]int{}
-	for range 12 {
+	for range 8 {
 		callers.Go(func() {
 			_, err := set.Call(t.Context(), "toy", "echo", long)
-			mu.Lock()
-			defer mu.Unlock()
-			errs[fmt.Sprint(err)]++
+			if want := `server "toy": no answer to echo within 300ms`; err == nil || err.Error() != want {
+				t.Errorf("error = %v, want %s", err, want)
+			}
 		})
 	}
 	callers.Wait()
-	slow := errs[`server "toy": no answer to echo within 300ms`]
-	full := errs[`server "toy": it does not read its input (not sent) before it answered echo`]
-	if slow+full != 12 || slow < 1 || full < 1 {
-		t.Errorf("errors = %v", errs)
+	// What waits for the server is bounded: beyond, nothing is sent.
+	conn := set.servers["toy"].conn
+	conn.in.Write(make([]byte, maxQueued-9<<20))
+	conn.in.Write(make([]byte, 1<<20))
+	failure := refuse(t, set, "echo", string(long))
+	if want := `server "toy": does not read its input; echo was not sent`; failure.Error() != want || failure.Sent {
+		t.Errorf("error = %+v, want %s", failure, want)
 	}
 }
 

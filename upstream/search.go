@@ -96,30 +96,43 @@ func NewIndex(entries []Entry) *Index {
 // a word in the query, none. Equal scores are in the order of server and tool.
 func (x *Index) Search(query string, limit int) []Hit {
 	scores := map[int]float64{}
+	matched := map[int]float64{}
 	asked := slices.Compact(slices.Sorted(slices.Values(words(query))))
 	for _, word := range asked {
 		// An entry is as good for a word as its best match of it.
 		best := map[int]float64{}
 		for stem, likeness := range x.like(word) {
-			postings := x.postings[stem]
-			rarity := math.Log(1 + (float64(len(x.entries)-len(postings))+0.5)/(float64(len(postings))+0.5))
-			for _, p := range postings {
+			// A rare relative of a common word is no more telling than the word.
+			rarity := x.rarity(stem)
+			if len(x.postings[word]) > 0 {
+				rarity = min(rarity, x.rarity(word))
+			}
+			for _, p := range x.postings[stem] {
 				norm := saturation * (1 - lengthBias + lengthBias*x.lengths[p.entry]/x.average)
 				best[p.entry] = max(best[p.entry], likeness*rarity*p.weight*(saturation+1)/(p.weight+norm))
 			}
 		}
 		for entry, score := range best {
 			scores[entry] += score
+			matched[entry]++
 		}
 	}
 	hits := make([]Hit, 0, len(scores))
 	for entry, score := range scores {
-		hits = append(hits, Hit{x.entries[entry], score})
+		// Some of each word is better than much of one.
+		part := matched[entry] / float64(len(asked))
+		hits = append(hits, Hit{x.entries[entry], score * (1 + part) / 2})
 	}
 	slices.SortFunc(hits, func(a, b Hit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Server, b.Server), cmp.Compare(a.Tool.Name, b.Tool.Name))
 	})
 	return hits[:min(len(hits), max(limit, 0))]
+}
+
+// rarity is how much a stem tells, less the more entries have it.
+func (x *Index) rarity(stem string) float64 {
+	with := float64(len(x.postings[stem]))
+	return math.Log(1 + (float64(len(x.entries))-with+0.5)/(with+0.5))
 }
 
 // parameters gives the names of a tool's parameters with their descriptions.

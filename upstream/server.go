@@ -232,12 +232,14 @@ func (s *server) ask(ctx context.Context, c *conn, tool, method string, params a
 		failure = s.errorf("server %q: no answer to %s within %v", s.def.Name, subject, s.def.CallTimeout)
 	case s.set.life.Err() != nil:
 		return nil, s.closed()
+	case errors.Is(err, errQueueFull):
+		failure = s.errorf("server %q: %w; %s was not sent", s.def.Name, err, subject)
 	default:
 		failure = s.errorf("server %q: %w before it answered %s", s.def.Name, err, subject)
 		failure.Stderr = c.words.last()
 	}
 	failure.Tool = tool
-	failure.Sent = !errors.Is(err, errNotSent)
+	failure.Sent = !errors.Is(err, errQueueFull)
 	return nil, failure
 }
 

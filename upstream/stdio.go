@@ -17,7 +17,7 @@ const (
 	maxQueued = 64 << 20
 )
 
-var errQueueFull = errors.New("it does not read its input")
+var errQueueFull = errors.New("does not read its input")
 
 // input hands messages to a server without ever waiting for it: a server that
 // does not read must not hold up its callers beyond their own deadlines, and

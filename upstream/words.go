@@ -56,7 +56,7 @@ func stem(word string) string {
 		{"ies", "y", 3}, {"sses", "ss", 2}, {"shes", "sh", 2}, {"ches", "ch", 2}, {"xes", "x", 2},
 		{"ings", "", 3}, {"ing", "", 3}, {"ied", "y", 3}, {"ed", "", 3},
 	} {
-		if root, ok := strings.CutSuffix(word, rule.ending); ok && len(root) >= rule.least {
+		if root, ok := strings.CutSuffix(word, rule.ending); ok && len(root) >= rule.least && strings.ContainsAny(root, "aeiouy") {
 			return strings.TrimSuffix(undouble(root+rule.instead), "e")
 		}
 	}
@@ -81,12 +81,12 @@ func undouble(root string) string {
 // How much a match counts that is not the word itself.
 const (
 	prefixLikeness = 0.6
-	typoLikeness   = 0.5
+	typoLikeness   = 0.8
 )
 
 // like gives the stems of the index that a word of a query means, each with
-// how much it counts: the word itself, words that it begins, and, for a word of
-// five letters or more that the index does not have, words one slip away.
+// how much it counts: the word itself, words that it begins, and, for a stem of
+// four letters or more that the index does not have, words one slip away.
 func (x *Index) like(word string) map[string]float64 {
 	found := map[string]float64{}
 	_, exact := x.postings[word]
@@ -103,7 +103,7 @@ func (x *Index) like(word string) map[string]float64 {
 			}
 		}
 	}
-	if !exact && len(word) >= 5 {
+	if !exact && len(word) >= 4 {
 		for _, stem := range x.stems {
 			if found[stem] == 0 && nearly(word, stem) {
 				found[stem] = typoLikeness

@@ -1,0 +1,5 @@
+//go:build linux
+
+package native
+
+var helpers = map[string]func(){}

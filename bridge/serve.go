@@ -226,6 +226,14 @@ func (c *conn) stopListening() {
 	}
 }
 
+// reply is a response with the id as the agent wrote it.
+type reply struct {
+	JSONRPC string                   `json:"jsonrpc"`
+	ID      json.RawMessage          `json:"id"`
+	Result  any                      `json:"result,omitempty"`
+	Error   *mcp.JSONRPCErrorDetails `json:"error,omitempty"`
+}
+
 // answer writes a response, with the id as the agent wrote it, after the
 // notifications that came before it.
 func (c *conn) answer(id json.RawMessage, response mcp.JSONRPCMessage) {
@@ -249,9 +257,9 @@ func (c *conn) answer(id json.RawMessage, response mcp.JSONRPCMessage) {
 	}
 	switch r := response.(type) {
 	case mcp.JSONRPCResponse:
-		c.write(map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": id, "result": r.Result})
+		c.write(reply{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Result: r.Result})
 	case mcp.JSONRPCError:
-		c.write(map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": id, "error": r.Error})
+		c.write(reply{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Error: &r.Error})
 	default:
 		c.write(response)
 	}
@@ -261,9 +269,10 @@ func (c *conn) fail(id json.RawMessage, code int, text string) {
 	if id == nil {
 		id = json.RawMessage("null")
 	}
+	details := mcp.NewJSONRPCErrorDetails(code, text, nil)
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	c.write(map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": id, "error": mcp.NewJSONRPCErrorDetails(code, text, nil)})
+	c.write(reply{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Error: &details})
 }
 
 // write sends one message. The caller holds writing. An agent that cannot be

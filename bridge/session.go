@@ -67,6 +67,9 @@ func (s *session) open() *opening {
 		defer cancel()
 		began := time.Now()
 		o.box, o.err = sandbox.Open(ctx, s.engine, spec(s.profile), s.gate.serve)
+		if s.ctx.Err() != nil {
+			return // the bridge is closing, which is no news
+		}
 		if o.err != nil {
 			s.log.Error("the sandbox did not start", "engine", s.engine.Name(), "err", o.err)
 			return

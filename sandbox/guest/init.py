@@ -63,6 +63,7 @@ class Init:
         self.run = None  # the number of the run that is going on
         self.keep = 1 << 15
         self.streams = {}
+        self.held = []  # what was read of which stream, and belongs to no run yet
         self.idle()
         self.wake, wakeup = os.pipe()
         os.set_blocking(self.wake, False)
@@ -130,6 +131,7 @@ class Init:
         if kind == b"B":
             run, keep = body.split()
             self.begin(int(run), int(keep))
+            self.release()
             return
         if kind == b"E":
             self.end()
@@ -182,8 +184,22 @@ class Init:
             # All writers are gone; the worker ends soon, or has closed its own.
             self.all.unregister(fd)
             return False
-        self.add(fd, data)
+        if self.run is None:
+            # A run may have begun since, and this be its first output: its
+            # announcement was written before. That some of it was written
+            # before the run cannot be told from this end.
+            self.held.append((fd, data))
+            self.commands()
+            self.release()
+        else:
+            self.add(fd, data)
         return len(data) == size
+
+    def release(self):
+        """Pass on what was held back."""
+        held, self.held = self.held, []
+        for fd, data in held:
+            self.add(fd, data)
 
     def add(self, fd, data):
         """Pass on or keep what one stream brought."""

@@ -22,9 +22,14 @@ HERE = pathlib.Path(__file__).resolve().parent
 class Agent:
     """An MCP client with one session of the bridge."""
 
-    def __init__(self, command: list[str]) -> None:
+    def __init__(self, command: list[str], log: pathlib.Path) -> None:
+        self.log = log
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log.open("w"),
+            text=True,
         )
         self.last_id = 0
         self.request(
@@ -49,15 +54,12 @@ class Agent:
                 if "error" in message:
                     sys.exit(f"demo: {method}: {message['error']['message']}")
                 return message["result"]
-        sys.exit(
-            f"demo: the bridge ended (status {self.process.wait()}) before it answered {method}"
-        )
+        status = self.process.wait()
+        sys.exit(f"demo: the bridge ended with status {status}:\n{self.log.read_text()}")
 
     def run_python(self, code: str, **arguments: object) -> str:
         """Call the bridge's one tool and return the text of its result."""
-        result = self.request(
-            "tools/call", name="run_python", arguments={"code": code, **arguments}
-        )
+        result = self.request("tools/call", name="run_python", arguments={"code": code, **arguments})
         return result["content"][0]["text"]
 
     def close(self) -> None:
@@ -76,7 +78,8 @@ class Narrator:
         print(f"\n{self.step}. {text}\n")
 
     def show(self, prefix: str, text: str) -> None:
-        print(textwrap.indent(text.rstrip("\n"), prefix, lambda line: True))
+        for line in text.rstrip("\n").split("\n"):
+            print((prefix + line).rstrip())
 
     def expect(self, pattern: str, text: str) -> None:
         if not re.search(pattern, text, re.DOTALL):
@@ -103,6 +106,7 @@ def write_policy(binaries: pathlib.Path) -> pathlib.Path:
 
 
 def main(bridge: str, memory: str) -> None:
+    sys.stdout.reconfigure(line_buffering=True)
     bridge_path = pathlib.Path(bridge).resolve()
     binaries = pathlib.Path(memory).resolve().parent
     policy = write_policy(binaries)
@@ -115,7 +119,7 @@ def main(bridge: str, memory: str) -> None:
     tell.show("    $ ", f"{bridge} vet {policy}      # silent when it is right")
     subprocess.run([bridge_path, "vet", policy], check=True)
 
-    agent = Agent(serve)
+    agent = Agent(serve, policy.with_name("bridge.log"))
     tell.title("An agent starts the bridge over MCP and is offered one tool.")
     for tool in agent.request("tools/list")["tools"]:
         tell.show("    ", f"{tool['name']}({', '.join(tool['inputSchema']['properties'])})")

@@ -10,6 +10,7 @@ import (
 
 // newSchema is `bridge schema`: the reference manual of policies.
 func newSchema() *cobra.Command {
+	var defaults bool
 	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "print what a policy may say, as CUE",
@@ -20,10 +21,15 @@ func newSchema() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprint(cmd.OutOrStdout(), policy.Schema())
+			text := policy.Schema()
+			if defaults {
+				text = policy.Defaults()
+			}
+			_, err := fmt.Fprint(cmd.OutOrStdout(), text)
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&defaults, "defaults", false, "print what holds where a policy says nothing")
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return misused(cmd, err.Error()) })
 	return cmd
 }

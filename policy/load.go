@@ -33,6 +33,9 @@ const (
 // Schema is the schema of policies, in CUE: the reference manual.
 func Schema() string { return schemaSource }
 
+// Defaults are what holds where a policy does not say otherwise, in CUE.
+func Defaults() string { return defaultsSource }
+
 // Load reads a policy from files, and from the .cue files that lie directly in
 // folders. With no paths it is the policies embedded in the binary. It reads
 // nothing else. What is wrong with the policy is reported as Errors.

@@ -10,13 +10,20 @@ import (
 
 // newSchema is `bridge schema`: the reference manual of policies.
 func newSchema() *cobra.Command {
-	return &cobra.Command{
+	var defaults bool
+	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "print what a policy may say, as CUE",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprint(cmd.OutOrStdout(), policy.Schema())
+			text := policy.Schema()
+			if defaults {
+				text = policy.Defaults()
+			}
+			_, err := fmt.Fprint(cmd.OutOrStdout(), text)
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&defaults, "defaults", false, "print what holds where a policy says nothing")
+	return cmd
 }

@@ -33,6 +33,9 @@ const (
 // Schema is the schema of policies, in CUE: the reference manual.
 func Schema() string { return schemaSource }
 
+// Defaults are what holds where a policy does not say otherwise, in CUE.
+func Defaults() string { return defaultsSource }
+
 // Load reads a policy from files, and from the .cue files that lie directly in
 // folders. With no paths it is the policies embedded in the binary. It reads
 // nothing else. What is wrong with the policy is reported as Errors.
@@ -51,23 +54,23 @@ func Load(paths []string) (*Policy, error) {
 	return load(sources)
 }
 
-// load makes a policy of sources.
+// load makes a policy of sources, if that takes no more than it may.
 func load(sources []source) (*Policy, error) {
 	var p *Policy
 	var err error
-	mistake := bounded(func() {
-		syn := parse(sources)
-		if len(syn.errs) > 0 {
-			// What CUE would say of the rest could be due to what is missing.
-			err = syn.sorted()
-			return
-		}
-		p, err = evaluate(syn)
-	})
-	if mistake != "" {
+	if mistake := bounded(func() { p, err = loadAnyway(sources) }); mistake != "" {
 		return nil, Errors{{Pos: Pos{File: sources[0].name}, Message: mistake}}
 	}
 	return p, err
+}
+
+func loadAnyway(sources []source) (*Policy, error) {
+	syn := parse(sources)
+	if len(syn.errs) > 0 {
+		// What CUE would say of the rest could be due to what is missing.
+		return nil, syn.sorted()
+	}
+	return evaluate(syn)
 }
 
 // A loader turns evaluated CUE into a policy. Its syntax collects the mistakes.

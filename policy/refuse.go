@@ -10,7 +10,6 @@ import (
 var later = map[string]map[string]string{
 	"policy": {
 		"discover": "importing servers from clients is",
-		"import":   "importing servers from clients is",
 	},
 	"server": {
 		"url":       "servers over HTTP are",

@@ -53,12 +53,12 @@ var options = []uint64{
 }
 
 // filter is the compiled program, the same for every sandbox.
-var filter = sync.OnceValues(func() ([]byte, error) {
+var filter = sync.OnceValues(func() (string, error) {
 	program, err := compile("")
 	if err != nil {
-		return nil, fmt.Errorf("compiling the seccomp filter: %w", err)
+		return "", fmt.Errorf("compiling the seccomp filter: %w", err)
 	}
-	return program, nil
+	return string(program), nil
 })
 
 // compile turns Docker's default profile, as it is for a process with no

@@ -1,9 +1,8 @@
 package native
 
 import (
+	"bytes"
 	"context"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -117,13 +116,9 @@ func (e *Engine) bringUp(ctx context.Context, process *os.Process, pipes *plumbi
 	// The first to go when the machine runs out of memory. Not every kernel
 	// lets it be said; then it is one among others.
 	os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", process.Pid), []byte("1000"), 0)
-	text, err := json.Marshal(cfg)
-	if err != nil {
-		return nil, err
-	}
-	message := binary.LittleEndian.AppendUint32(nil, uint32(len(text)))
+	text := stage.Encode(cfg)
 	// If the stage is gone, it says why on the status pipe.
-	_, sent := pipes.config.Write(append(message, text...))
+	_, sent := pipes.config.Write(append(stage.EncodeNumber(uint64(len(text))), text...))
 	var h *hold
 	if sent == nil {
 		h = e.cgroups.hold(ctx, process.Pid, limits)
@@ -136,17 +131,8 @@ func (e *Engine) bringUp(ctx context.Context, process *os.Process, pipes *plumbi
 		return h, nil
 	}
 	var f stage.Failure
-	if start := indexByte(status, '{'); start >= 0 && json.Unmarshal(status[start:], &f) == nil {
+	if stage.Decode(bytes.TrimPrefix(status, []byte{stage.Running}), &f) == nil {
 		return h, refusal(&f)
 	}
 	return h, refusal(&stage.Failure{Step: "stage", Text: "ended without a word"})
-}
-
-func indexByte(b []byte, c byte) int {
-	for i := range b {
-		if b[i] == c {
-			return i
-		}
-	}
-	return -1
 }

@@ -130,16 +130,25 @@ def pipes():
     return {"unlimited": True}
 
 
-def hog():
+BLOCK = """
+block = bytearray(24 << 20)
+for at in range(0, len(block), 4096): block[at] = 1
+import os, signal
+os.write(1, b".")
+signal.pause()
+"""
+
+
+def hog(run=lambda: exec(BLOCK)):
     """Memory in several processes, each within its own limit."""
     for n in range(40):
+        touched, tell = os.pipe()
         if os.fork() == 0:
-            block = bytearray(24 * MIB)
-            for at in range(0, len(block), 4096):
-                block[at] = 1
-            print(json.dumps({"so far": 24 * (n + 1)}), flush=True)
-            signal.pause()
-        time.sleep(0.1)
+            os.dup2(tell, 1)
+            run()
+        os.close(tell)
+        os.read(touched, 1)
+        print(json.dumps({"so far": 24 * (n + 1)}), flush=True)
     time.sleep(5)
     return {"unlimited": True}
 
@@ -150,14 +159,7 @@ def hog_that_hides():
     with open(sys.executable, "rb") as f, open(tool, "wb") as g:
         g.write(f.read())
     os.chmod(tool, 0o111)
-    source = "b = bytearray(24 << 20)\nfor at in range(0, len(b), 4096): b[at] = 1\nimport signal; signal.pause()"
-    for n in range(40):
-        if os.fork() == 0:
-            os.execve(tool, [sys.executable, "-I", "-S", "-c", source], {"PYTHONHOME": sys.base_prefix})
-        time.sleep(0.1)
-        print(json.dumps({"so far": 24 * (n + 1)}), flush=True)
-    time.sleep(5)
-    return {"unlimited": True}
+    return hog(lambda: os.execve(tool, [sys.executable, "-I", "-S", "-c", BLOCK], {"PYTHONHOME": sys.base_prefix}))
 
 
 def processors():

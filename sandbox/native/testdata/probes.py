@@ -94,7 +94,7 @@ def by_filter(group, name, *args):
 BAD = -1  # a bad descriptor, address or flag
 # The control outside shows that it is the filter that says no.
 for name, args in {
-    "add_key": (0, 0, 0, 0, 0), "clone3": (0, 0), "chroot": (0,), "capset": (0, 0), "fanotify_init": (BAD, 0), "inotify_init1": (BAD,), "io_setup": (0, 0),
+    "add_key": (0, 0, 0, 0, 0), "clone3": (0, 0), "chroot": (0,), "capset": (0, 0), "inotify_init1": (BAD,), "io_setup": (0, 0),
     "kcmp": (BAD, BAD, 99, 0, 0), "keyctl": (99, 0, 0, 0, 0), "landlock_create_ruleset": (0, 0, 99), "mbind": (0, 0, 99, 0, 0, 99), "memfd_create": (0, 0), "mknodat": (BAD, 0, 0, 0),
     "mq_open": (0, 0, 0, 0), "msgget": (1, 0), "name_to_handle_at": (BAD, 0, 0, 0, 0), "pidfd_getfd": (BAD, 0, 0), "pidfd_open": (BAD, 0), "pidfd_send_signal": (BAD, 0, 0, 0),
     "process_madvise": (BAD, 0, 0, 0, 0), "process_vm_readv": (BAD, 0, 0, 0, 0, 0), "process_vm_writev": (BAD, 0, 0, 0, 0, 0), "ptrace": (99, BAD, 0, 0),
@@ -104,7 +104,7 @@ for name, args in {
 }.items():
     by_filter("sealed", name, *args)
 for name, args in {
-    "acct": (1,), "bpf": (99, 0, 0), "clock_settime": (99, 0), "fsconfig": (BAD, 0, 0, 0, 0), "fsmount": (BAD, 0, 0), "fsopen": (0, 0), "fspick": (BAD, 0, 0), "mount": (0, 0, 0, 0, 0),
+    "acct": (1,), "fanotify_init": (BAD, 0), "bpf": (99, 0, 0), "clock_settime": (99, 0), "fsconfig": (BAD, 0, 0, 0, 0), "fsmount": (BAD, 0, 0), "fsopen": (0, 0), "fspick": (BAD, 0, 0), "mount": (0, 0, 0, 0, 0),
     "mount_setattr": (BAD, 0, 99, 0, 0), "move_mount": (BAD, 0, BAD, 0, 99), "open_by_handle_at": (BAD, 0, 0), "open_tree": (BAD, 0, 1), "perf_event_open": (0, 0, 0, 0, 0), "pivot_root": (0, 0),
     "sethostname": (0, BAD), "setdomainname": (0, BAD), "setgroups": (BAD, 0), "settimeofday": (1, 1), "umount2": (0, 0x100), "syslog": (99, 0, 0),
 }.items():
@@ -204,8 +204,8 @@ def writes(path, group=closed):
     group(f)
 
 
-for path in ("/usr/lib/x", "/usr/x", "/etc/x", "/x", "/bin/x", "/dev/x", "/root/x", "/proc/x", "/etc/passwd", "/etc/ld.so.cache", "/etc/ld.so.preload", "/proc/self/root/usr/x", "/proc/self/cwd/../usr/x",
-             "/usr/bin/python3", sys.executable, os.path.dirname(os.__file__) + "/x.py"):
+for path in {"/usr/lib/x", "/usr/x", "/etc/x", "/x", "/bin/x", "/dev/x", "/root/x", "/proc/x", "/etc/passwd", "/etc/ld.so.cache", "/etc/ld.so.preload", "/proc/self/root/usr/x", "/proc/self/cwd/../usr/x",
+             "/usr/bin/env", sys.executable, os.path.dirname(os.__file__) + "/x"}:
     writes(path)
 
 

@@ -80,7 +80,7 @@ func TestServers(t *testing.T) {
 			{code: "import inspect\nstr(inspect.signature(mcp_toy.echo)), str(inspect.signature(mcp_toy.raw_name)), str(inspect.signature(mcp_toy.free))",
 				value: "('(text: str, times: int = 1)', '(from_: str, max_results: int = None)', '(x: Any = None, **more)')"},
 			{code: "inspect.signature(mcp_toy.types)", value: "<Signature (s: str = None, i: int = None, n: float = None, b: bool = None, a: list[str] = None, o: dict = None, e: 'open' | 'closed' = None, u: str | None = None, r: int = None, d: str = None)>"},
-			{code: "help(mcp_toy.echo)", stdout: "~Help on function echo in module mcp.servers.toy:\n\necho\\(text: str, times: int = 1\\)\n    Says it again.\n.*text: str  What to say.\n.*"},
+			{code: "help(mcp_toy.echo)", stdout: "~Help on function echo:\n\necho\\(text: str, times: int = 1\\)\n    Says it again.\n.*text: str  What to say.\n.*"},
 			{code: "dir(mcp_toy)", value: "['add', 'big', 'call_tool', 'dead', 'deny', 'echo', 'fail', 'free', 'give', 'raw_name', 'sleep', 'types']"},
 			{code: "help(mcp_toy); help(mcp); help(runtime)", stdout: "~.*The MCP server toy. Toys.*search_tool_docs.*"},
 			{code: "mcp_toy.echo", value: "~<function mcp_toy.echo at .*>"},

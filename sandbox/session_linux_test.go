@@ -184,3 +184,5 @@ func run(t *testing.T, s *sandbox.Session, w step) sandbox.Result {
 	}
 	return r
 }
+
+func newNative() sandbox.Engine { return native.New() }

@@ -2,6 +2,7 @@
 
 import _thread
 from difflib import get_close_matches
+from itertools import count
 
 from _guest.errors import UnknownServer, UnknownTool
 
@@ -63,7 +64,8 @@ class Hub:
         self.servers = []
         self.names = {}
         self.catalogs = {}
-        self.unsent = {}  # id of a call: how it was written, of calls not yet awaited
+        self.unsent = {}  # number of a call: how it was written, of calls not yet awaited
+        self.serial = count()
 
     def begin(self, servers):
         """Start a run with these servers."""

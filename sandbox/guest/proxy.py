@@ -17,10 +17,11 @@ class Call(Coroutine):
         self._raw = raw
         self._coroutine = None
         self.__name__ = self.__qualname__ = label
-        hub.unsent[id(self)] = label
+        self._number = next(hub.serial)
+        hub.unsent[self._number] = label
 
     async def _answer(self):
-        self._hub.unsent.pop(id(self), None)
+        self._hub.unsent.pop(self._number, None)
         result = await self._hub.wire.asked("call", self._request)
         return result if self._raw else native(result, self._request["server"], self._request["tool"])
 
@@ -46,7 +47,7 @@ class Call(Coroutine):
             self._coroutine.close()
 
     def __repr__(self):
-        sent = "" if id(self) not in self._hub.unsent else ", not awaited: nothing was sent"
+        sent = "" if self._number not in self._hub.unsent else ", not awaited: nothing was sent"
         return f"<call {self.__name__}(...){sent}>"
 
 

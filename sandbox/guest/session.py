@@ -70,12 +70,12 @@ class Session:
         keep = params.get("output") or MESSAGE
         self.wire.begin(run, keep)
         try:
-            self.restore()
+            self.restore(run)
             self.prepare(params)
             result = self.settle(lambda: self.execute(params["code"], run), keep)
             if getpid() != self.pid:
                 self.leave(result)
-            self.tidy(run)
+            self.tidy()
         except BaseException as error:
             # Code has broken what the session itself needs, or one of its
             # signal handlers raised outside of it. The run gets its answer.
@@ -83,7 +83,7 @@ class Session:
             result = {"status": "error", "error": plain_error(error)}
         self.wire.end(request["id"], result)
 
-    def restore(self):
+    def restore(self, run):
         """Put right what a run may have left broken."""
         self.streams.restore()
         self.interrupts.install()
@@ -93,6 +93,7 @@ class Session:
             sys.modules["__main__"] = self.main
         if not isinstance(linecache.cache, dict):
             linecache.cache = {}
+        trim_sources(run)
         sys.setswitchinterval(self.interval)
 
     def prepare(self, params):
@@ -189,11 +190,10 @@ class Session:
         if sys.getrecursionlimit() < self.recursion:
             sys.setrecursionlimit(self.recursion)
 
-    def tidy(self, run):
+    def tidy(self):
         """Leave things so that the next run can start."""
         self.mend()
         self.streams.flush()
-        trim_sources(run)
 
     def leave(self, result):
         """End a process that code forked and did not end."""

@@ -19,8 +19,8 @@ class Wire:
     """Requests to the host and the runs it sends.
 
     Two locks: `output` is held while a frame is written, `state` while the
-    tables change. The reading thread never takes `output`, so it goes on
-    reading whatever the writers wait for.
+    tables change. The host reads whatever it writes, so a writer never waits
+    for long.
     """
 
     def __init__(self, source, control, rest, frame, interrupts):
@@ -118,11 +118,8 @@ class Wire:
                     self.queue.remove(item)
                     return
 
-    def next(self):
-        """Send requests that waited, as long as there is room."""
-        self.exclusive(self._next)
-
     def _next(self):
+        """Send requests that waited, as long as there is room."""
         while True:
             with self.state:
                 if self.run is None or not self.queue or len(self.pending) >= INFLIGHT:
@@ -229,8 +226,8 @@ class Wire:
             done = self.pending.pop(message["id"], None)
             waiting = bool(self.queue)
         if waiting:
-            # A thread of its own: this one must not wait for room to write.
-            _thread.start_new_thread(self.next, ())
+            # This may wait for room to write; the host reads meanwhile.
+            self.exclusive(self._next)
         if done is None:
             return
         error = message.get("error")

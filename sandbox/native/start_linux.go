@@ -75,8 +75,9 @@ func (e *Engine) start(ctx context.Context, cfg *stage.Config, who identity, lim
 	}
 	process, err := e.creator.start("/proc/self/exe", []string{stage.Name}, &os.ProcAttr{
 		Files: pipes.child,
-		Env:   []string{}, // not nil, which would be ours
-		Sys:   who.attr(),
+		// Nothing of ours; and no threads that the stage has no work for.
+		Env: []string{"GOMAXPROCS=1"},
+		Sys: who.attr(),
 	})
 	pipes.closeChild()
 	if err != nil {

@@ -17,6 +17,7 @@ var full = &Config{
 	SetID:    true,
 	Landlock: &Landlock{FS: 1, Net: 2, Scoped: 3, Rules: []Rule{{"/", 4}}},
 	CPUs:     []uint64{1 << 63},
+	CPUCount: 1,
 	Rlimits:  []Rlimit{{1, 2}, {3, 1<<64 - 1}},
 	Seccomp:  "\x06\x00",
 	Path:     "/usr/bin/python3",

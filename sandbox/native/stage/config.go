@@ -37,7 +37,8 @@ type Config struct {
 	UID      uint64 // user and group inside
 	SetID    bool   // UID is another id than the one the stage starts with
 	Landlock *Landlock
-	CPUs     []uint64 // mask of the processors to run on; empty leaves them
+	CPUs     []uint64 // mask of the processors to choose from
+	CPUCount uint64   // how many of them to run on
 	Rlimits  []Rlimit
 	Seccomp  string // an array of struct sock_filter
 	Path     string
@@ -111,6 +112,7 @@ func (c *Config) code(x *coder) {
 		each(x, &l.Rules, func(r *Rule) { x.text(&r.Path); x.number(&r.Access) })
 	}
 	each(x, &c.CPUs, x.number)
+	x.number(&c.CPUCount)
 	each(x, &c.Rlimits, func(r *Rlimit) { x.number(&r.Resource); x.number(&r.Value) })
 	x.text(&c.Seccomp)
 	x.text(&c.Path)

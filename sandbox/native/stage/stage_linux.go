@@ -83,7 +83,7 @@ func become() error {
 	if err := restrict(ruleset); err != nil {
 		return err
 	}
-	if err := setAffinity(c.CPUs); err != nil {
+	if err := setAffinity(choose(c.CPUs, c.CPUCount, processor())); err != nil {
 		return err
 	}
 	// All the memory above was the parent's to pay; from here on the guest is

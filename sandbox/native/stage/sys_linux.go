@@ -21,6 +21,12 @@ const (
 	sysLandlockRestrictSelf  = 446
 )
 
+// One that is older, and differs.
+const (
+	sysGetcpuAMD64 = 309
+	sysGetcpuARM64 = 168
+)
+
 // Constants of the kernel's headers that package syscall does not know.
 const (
 	atCwd       = ^uintptr(99) // -100

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 func TestScript(t *testing.T) {
 	for _, engine := range []sandbox.Engine{native.New()} {
 		t.Run(engine.Name(), func(t *testing.T) {
-			if err := engine.Ready(t.Context()); err != nil {
+			if err := engine.Ready(t.Context(), sandbox.Spec{}); err != nil {
 				harness.Skip(t, err)
 			}
 			peers, err := filepath.Abs("testdata/npm/node_modules")

@@ -41,7 +41,7 @@ def ask(id, run, method="call", **params):
 `
 
 func (rogue) Name() string                { return "rogue" }
-func (rogue) Ready(context.Context) error { return nil }
+func (rogue) Ready(context.Context, sandbox.Spec) error { return nil }
 func (r rogue) Start(ctx context.Context, spec sandbox.Spec, _ []string) (sandbox.Sandbox, error) {
 	return plain{python3()}.Start(ctx, spec, []string{"-I", "-c", roguePrelude + r.program})
 }
@@ -270,7 +270,7 @@ func (s *scripted) Start(context.Context, sandbox.Spec, []string) (sandbox.Sandb
 	return s, nil
 }
 func (*scripted) Name() string                { return "scripted" }
-func (*scripted) Ready(context.Context) error { return nil }
+func (*scripted) Ready(context.Context, sandbox.Spec) error { return nil }
 func (*scripted) Stdin() io.WriteCloser       { return discard{io.Discard} }
 func (s *scripted) Stdout() io.Reader         { return s.stdout }
 func (*scripted) Stderr() io.Reader           { return bytes.NewReader(nil) }
@@ -334,7 +334,7 @@ func TestMuchOutput(t *testing.T) {
 func benchmark(b *testing.B, f func(b *testing.B, e sandbox.Engine)) {
 	b.Run("plain", func(b *testing.B) { f(b, plain{python3()}) })
 	box := newNative()
-	if err := box.Ready(context.Background()); err == nil {
+	if err := box.Ready(context.Background(), sandbox.Spec{}); err == nil {
 		b.Run("native", func(b *testing.B) { f(b, box) })
 	}
 }

@@ -50,7 +50,7 @@ func newEngine(t testing.TB) *Engine {
 	t.Helper()
 	e := New()
 	t.Cleanup(e.Close)
-	if err := e.Ready(t.Context()); err != nil {
+	if err := e.Ready(t.Context(), sandbox.Spec{}); err != nil {
 		skip(t, err.Error())
 	}
 	return e

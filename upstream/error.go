@@ -20,8 +20,10 @@ const (
 	KindCancelled Kind = "cancelled"
 )
 
-// Error is why a server gave no result. Its text never holds an argument of a
-// call or a value of the bridge's environment.
+// Error is why a server gave no result. Its text is ours but for a refusal's
+// message and the last words, which are the server's; in those of a server that
+// could not be kept, what references of its definition stand for is shown as the
+// reference again, if it has six bytes or more.
 type Error struct {
 	Kind    Kind
 	Server  string

@@ -192,7 +192,10 @@ type shape struct {
 	patterns []shapePattern
 }
 
-type shapePattern struct{ names, body cue.Value }
+type shapePattern struct {
+	names, body cue.Value
+	all         bool // names is string
+}
 
 func newShape(schema cue.Value) *shape {
 	s := &shape{named: map[string]cue.Value{}, required: map[string]bool{}}
@@ -203,7 +206,8 @@ func newShape(schema cue.Value) *shape {
 	for it.Next() {
 		switch sel := it.Selector(); sel.ConstraintType() {
 		case cue.PatternConstraint:
-			s.patterns = append(s.patterns, shapePattern{sel.Pattern(), it.Value()})
+			op, _ := sel.Pattern().Expr()
+			s.patterns = append(s.patterns, shapePattern{sel.Pattern(), it.Value(), op == cue.NoOp && !sel.Pattern().IsConcrete()})
 		case cue.RequiredConstraint:
 			s.required[sel.Unquoted()] = true
 			fallthrough
@@ -220,7 +224,7 @@ func (s *shape) find(name string) (cue.Value, bool) {
 		return v, true
 	}
 	for _, p := range s.patterns {
-		if p.names.Unify(p.names.Context().Encode(name)).Validate(cue.Concrete(true)) == nil {
+		if p.all || p.names.Unify(p.names.Context().Encode(name)).Validate(cue.Concrete(true)) == nil {
 			return p.body, true
 		}
 	}

@@ -40,6 +40,9 @@ func (l *loader) vet(v, schema, defaults cue.Value, path []string) {
 			l.vetPattern(sel.Pattern(), child, names, path)
 			continue
 		}
+		if !sel.IsString() {
+			continue // of a list with a mistake in it, which has been reported
+		}
 		name := sel.Unquoted()
 		at := append(slices.Clip(path), name)
 		want, ok := names.find(name)

@@ -134,7 +134,7 @@ func fields(v cue.Value, path ...string) func(yield func(string, cue.Value) bool
 			return
 		}
 		for it.Next() {
-			if it.Selector().ConstraintType() == cue.PatternConstraint {
+			if sel := it.Selector(); sel.ConstraintType() == cue.PatternConstraint || !sel.IsString() {
 				continue
 			}
 			if !yield(it.Selector().Unquoted(), it.Value()) {

@@ -171,6 +171,7 @@ func FuzzLoad(f *testing.F) {
 		"import \"strings\"\nservers: s: command: strings.MinRunes(2)", "a: {b: a}", "x: \"\\(y", "let x = 5\nprofiles: p: output: x*1Ki",
 		"profiles: p: servers: s: tools: {[=~\"(\"]: {}, ...}", "_a: [...int] & [1, 2]", "@x\n", "profiles: p: {if true {output: 4Ki}}",
 		"#d: {a?: int}\nprofiles: p: #d & {...}", "profiles: p: timeout: max: *10 | 20", "'\\x00'", "servers: \"\\u0000\": command: \"x\"",
+		"[+_]", "profiles: [+_]", "servers: s: command: \"c\"\nprofiles: p: servers: s: tools: [+_]", // lists that CUE takes for structs
 	} {
 		f.Add(text)
 	}

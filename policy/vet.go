@@ -40,6 +40,9 @@ func (l *loader) vet(v, schema, defaults cue.Value, path []string) {
 			l.vetPattern(sel.Pattern(), child, names, path)
 			continue
 		}
+		if !sel.IsString() {
+			continue // of a list with a mistake in it, which has been reported
+		}
 		name := sel.Unquoted()
 		at := append(slices.Clip(path), name)
 		want, ok := names.find(name)
@@ -192,7 +195,10 @@ type shape struct {
 	patterns []shapePattern
 }
 
-type shapePattern struct{ names, body cue.Value }
+type shapePattern struct {
+	names, body cue.Value
+	all         bool // names is string
+}
 
 func newShape(schema cue.Value) *shape {
 	s := &shape{named: map[string]cue.Value{}, required: map[string]bool{}}
@@ -203,7 +209,8 @@ func newShape(schema cue.Value) *shape {
 	for it.Next() {
 		switch sel := it.Selector(); sel.ConstraintType() {
 		case cue.PatternConstraint:
-			s.patterns = append(s.patterns, shapePattern{sel.Pattern(), it.Value()})
+			op, _ := sel.Pattern().Expr()
+			s.patterns = append(s.patterns, shapePattern{sel.Pattern(), it.Value(), op == cue.NoOp && !sel.Pattern().IsConcrete()})
 		case cue.RequiredConstraint:
 			s.required[sel.Unquoted()] = true
 			fallthrough
@@ -220,7 +227,7 @@ func (s *shape) find(name string) (cue.Value, bool) {
 		return v, true
 	}
 	for _, p := range s.patterns {
-		if p.names.Unify(p.names.Context().Encode(name)).Validate(cue.Concrete(true)) == nil {
+		if p.all || p.names.Unify(p.names.Context().Encode(name)).Validate(cue.Concrete(true)) == nil {
 			return p.body, true
 		}
 	}

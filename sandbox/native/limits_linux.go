@@ -2,8 +2,6 @@ package native
 
 import (
 	"math"
-	"math/bits"
-	"sync/atomic"
 
 	"bridge/sandbox"
 	"bridge/sandbox/native/stage"
@@ -55,40 +53,18 @@ func rlimits(l sandbox.Limits) []stage.Rlimit {
 	}
 }
 
-// turn makes sandboxes start at different processors.
-var turn atomic.Uint32
-
-// affinity picks as many of the processors of this process as the limit has,
-// rounded up. It is nil where that is all of them.
-func affinity(cpus float64) []uint64 {
+// processors are those of this process, as a mask, and how many of them a
+// sandbox may use: its limit, rounded up. The stage picks which.
+func processors(cpus float64) (mask []uint64, count uint64) {
 	var all unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &all); err != nil {
-		return nil
+		return nil, 0
 	}
-	have, want := all.Count(), int(math.Ceil(min(cpus, 1<<16)))
-	if want >= have {
-		return nil
+	count = uint64(math.Ceil(min(cpus, float64(all.Count()))))
+	for _, word := range all {
+		mask = append(mask, uint64(word))
 	}
-	list := make([]int, 0, have)
-	for cpu := 0; len(list) < have; cpu++ {
-		if all.IsSet(cpu) {
-			list = append(list, cpu)
-		}
-	}
-	var some unix.CPUSet
-	first := int(turn.Add(1))
-	for i := range want {
-		some.Set(list[(first+i)%have])
-	}
-	mask := make([]uint64, len(some))
-	for i, word := range some {
-		mask[i] = uint64(word)
-	}
-	// The kernel takes a shorter mask than its own; the rest is zero.
-	for len(mask) > 1 && bits.OnesCount64(mask[len(mask)-1]) == 0 {
-		mask = mask[:len(mask)-1]
-	}
-	return mask
+	return mask, count
 }
 
 // holders says how each limit is held when no cgroup does.

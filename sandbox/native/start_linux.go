@@ -1,13 +1,13 @@
 package native
 
 import (
+	"bytes"
 	"context"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"bridge/sandbox"
 	"bridge/sandbox/native/stage"
@@ -65,8 +65,14 @@ func (p *plumbing) close() {
 	}
 }
 
+// startWait bounds a start. It takes milliseconds, unless something of the
+// host hangs: a network file system below /usr, or the bus.
+const startWait = 30 * time.Second
+
 // start makes the process and sees it become a sandbox.
 func (e *Engine) start(ctx context.Context, cfg *stage.Config, who identity, limits sandbox.Limits) (*box, error) {
+	ctx, cancel := context.WithTimeout(ctx, startWait)
+	defer cancel()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -76,8 +82,9 @@ func (e *Engine) start(ctx context.Context, cfg *stage.Config, who identity, lim
 	}
 	process, err := e.creator.start("/proc/self/exe", []string{stage.Name}, &os.ProcAttr{
 		Files: pipes.child,
-		Env:   []string{}, // not nil, which would be ours
-		Sys:   who.attr(),
+		// Nothing of ours; and no threads that the stage has no work for.
+		Env: []string{"GOMAXPROCS=1"},
+		Sys: who.attr(),
 	})
 	pipes.closeChild()
 	if err != nil {
@@ -117,16 +124,12 @@ func (e *Engine) bringUp(ctx context.Context, process *os.Process, pipes *plumbi
 	// The first to go when the machine runs out of memory. Not every kernel
 	// lets it be said; then it is one among others.
 	os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", process.Pid), []byte("1000"), 0)
-	text, err := json.Marshal(cfg)
-	if err != nil {
-		return nil, err
-	}
-	message := binary.LittleEndian.AppendUint32(nil, uint32(len(text)))
+	text := stage.Encode(cfg)
 	// If the stage is gone, it says why on the status pipe.
-	_, sent := pipes.config.Write(append(message, text...))
+	_, sent := pipes.config.Write(append(stage.EncodeNumber(uint64(len(text))), text...))
 	var h *hold
 	if sent == nil {
-		h = e.cgroups.hold(ctx, process.Pid, limits)
+		h = e.cgroups.hold(ctx, process, limits)
 		_, sent = pipes.config.Write([]byte{stage.Running})
 	}
 	pipes.config.Close()
@@ -136,17 +139,8 @@ func (e *Engine) bringUp(ctx context.Context, process *os.Process, pipes *plumbi
 		return h, nil
 	}
 	var f stage.Failure
-	if start := indexByte(status, '{'); start >= 0 && json.Unmarshal(status[start:], &f) == nil {
+	if stage.Decode(bytes.TrimPrefix(status, []byte{stage.Running}), &f) == nil {
 		return h, refusal(&f)
 	}
 	return h, refusal(&stage.Failure{Step: "stage", Text: "ended without a word"})
-}
-
-func indexByte(b []byte, c byte) int {
-	for i := range b {
-		if b[i] == c {
-			return i
-		}
-	}
-	return -1
 }

@@ -171,6 +171,7 @@ func newConfig(py *python, who identity, l sandbox.Limits, args []string) (*stag
 	if bin := filepath.Dir(py.Executable); !slices.Contains(strings.Split(path, ":"), bin) {
 		path = bin + ":" + path
 	}
+	mask, count := processors(l.CPUs)
 	return &stage.Config{
 		Mounts: t.mounts,
 		Links:  t.links,
@@ -182,7 +183,8 @@ func newConfig(py *python, who identity, l sandbox.Limits, args []string) (*stag
 		UID:      guestID,
 		SetID:    who.setID,
 		Landlock: newLandlock(landlockABI(), t.mounts),
-		CPUs:     affinity(l.CPUs),
+		CPUs:     mask,
+		CPUCount: count,
 		Rlimits:  rlimits(l),
 		Seccomp:  program,
 		Path:     py.Executable,

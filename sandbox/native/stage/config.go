@@ -13,14 +13,15 @@ const Name = "bridge-sandbox"
 
 // The descriptors that the parent hands over beside stdin, stdout and stderr.
 const (
-	// ConfigFD brings the Config: its length in four bytes (little endian),
-	// its JSON, and later one more byte when the parent has put the process
+	// ConfigFD brings the Config: its length as a number of the encoding, the
+	// encoding, and later one more byte when the parent has put the process
 	// under its limits and Python may run. An early end means that the parent
 	// is gone.
 	ConfigFD = 3
 
 	// StatusFD takes one Running byte just before the interpreter is
-	// executed, or the JSON of a Failure. It closes when the interpreter runs.
+	// executed, or an encoded Failure, or one after the other. It closes when
+	// the interpreter runs.
 	StatusFD = 4
 )
 
@@ -33,12 +34,13 @@ type Config struct {
 	Links    []Link
 	Files    []File
 	Dir      string // working directory of the interpreter
-	UID      int    // user and group inside
+	UID      uint64 // user and group inside
 	SetID    bool   // UID is another id than the one the stage starts with
 	Landlock *Landlock
-	CPUs     []uint64 // mask of the processors to run on; empty leaves them
+	CPUs     []uint64 // mask of the processors to choose from
+	CPUCount uint64   // how many of them to run on
 	Rlimits  []Rlimit
-	Seccomp  []byte // struct sock_filter, in the machine's byte order
+	Seccomp  string // an array of struct sock_filter
 	Path     string
 	Argv     []string
 	Env      []string
@@ -73,15 +75,53 @@ type Rule struct {
 
 // Rlimit sets both the soft and the hard limit of a resource.
 type Rlimit struct {
-	Resource int
-	Value    uint64
+	Resource, Value uint64
 }
 
 // Failure tells the parent which step was refused, and why.
 type Failure struct {
 	Step  string
-	Errno uintptr // 0 if it was not the kernel that refused
+	Errno uint64 // 0 if it was not the kernel that refused
 	Text  string
 }
 
 func (f *Failure) Error() string { return f.Step + ": " + f.Text }
+
+func (c *Config) code(x *coder) {
+	each(x, &c.Mounts, func(m *Mount) {
+		x.text(&m.Source)
+		x.text(&m.Target)
+		x.flag(&m.Dir)
+		x.number(&m.Attr)
+		each(x, &m.Options, func(o *[2]string) { x.text(&o[0]); x.text(&o[1]) })
+	})
+	each(x, &c.Links, func(l *Link) { x.text(&l.Target); x.text(&l.Path) })
+	each(x, &c.Files, func(f *File) { x.text(&f.Path); x.text(&f.Text) })
+	x.text(&c.Dir)
+	x.number(&c.UID)
+	x.flag(&c.SetID)
+	landlock := c.Landlock != nil
+	if x.flag(&landlock); landlock {
+		if c.Landlock == nil {
+			c.Landlock = new(Landlock)
+		}
+		l := c.Landlock
+		x.number(&l.FS)
+		x.number(&l.Net)
+		x.number(&l.Scoped)
+		each(x, &l.Rules, func(r *Rule) { x.text(&r.Path); x.number(&r.Access) })
+	}
+	each(x, &c.CPUs, x.number)
+	x.number(&c.CPUCount)
+	each(x, &c.Rlimits, func(r *Rlimit) { x.number(&r.Resource); x.number(&r.Value) })
+	x.text(&c.Seccomp)
+	x.text(&c.Path)
+	each(x, &c.Argv, x.text)
+	each(x, &c.Env, x.text)
+}
+
+func (f *Failure) code(x *coder) {
+	x.text(&f.Step)
+	x.number(&f.Errno)
+	x.text(&f.Text)
+}

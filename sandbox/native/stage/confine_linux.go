@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"runtime"
 	"syscall"
 	"unsafe"
 )
@@ -106,6 +107,35 @@ func restrict(ruleset uintptr) error {
 		return nil
 	}
 	return sys("landlock_restrict_self", sysLandlockRestrictSelf, ruleset, 0)
+}
+
+// processor is the one that this thread runs on, where the scheduler has put
+// it for being the least busy.
+func processor() uint64 {
+	number := uintptr(sysGetcpuAMD64)
+	if runtime.GOARCH == "arm64" {
+		number = sysGetcpuARM64
+	}
+	var cpu uint32
+	if sys("getcpu", number, uintptr(unsafe.Pointer(&cpu)), 0, 0) != nil {
+		return 0
+	}
+	return uint64(cpu)
+}
+
+// choose takes so many processors out of a mask, from the first one on and
+// round.
+func choose(mask []uint64, count, first uint64) []uint64 {
+	all := uint64(len(mask)) * 64
+	chosen := make([]uint64, len(mask))
+	for i := range all {
+		cpu := (first + i) % all
+		if word, bit := cpu/64, uint64(1)<<(cpu%64); count > 0 && mask[word]&bit != 0 {
+			chosen[word] |= bit
+			count--
+		}
+	}
+	return chosen
 }
 
 func setAffinity(mask []uint64) error {

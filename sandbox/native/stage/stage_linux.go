@@ -1,8 +1,6 @@
 package stage
 
 import (
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -14,12 +12,15 @@ import (
 // exitRefused is the exit status of a stage that could not make the sandbox.
 const exitRefused = 125
 
+// maxConfig is more than any Config takes.
+const maxConfig = 1 << 20
+
 // init runs the stage, and does not return, in a process that was started as
 // one. It is an init function, and the only one, because Go initialises
 // packages in the order of their import paths as soon as what they import is
 // ready: this package comes before cuelang.org/… and github.com/…, whose
-// initialisation takes longer than all of the stage. An import from beyond
-// the standard library would undo that.
+// initialisation takes longer than all of the stage. An import of anything
+// that package os does not import itself would undo that.
 func init() {
 	if len(os.Args) == 0 || os.Args[0] != Name {
 		return
@@ -37,9 +38,7 @@ func fail(err error) {
 	if !errors.As(err, &f) {
 		f = &Failure{Step: "stage", Text: err.Error()}
 	}
-	if b, err := json.Marshal(f); err == nil {
-		syscall.Write(StatusFD, b)
-	}
+	syscall.Write(StatusFD, Encode(f))
 	os.Exit(exitRefused)
 }
 
@@ -81,7 +80,7 @@ func become() error {
 	if err := restrict(ruleset); err != nil {
 		return err
 	}
-	if err := setAffinity(c.CPUs); err != nil {
+	if err := setAffinity(choose(c.CPUs, c.CPUCount, processor())); err != nil {
 		return err
 	}
 	// All the memory above was the parent's to pay; from here on the guest is
@@ -97,19 +96,16 @@ func become() error {
 }
 
 func read(r io.Reader) (*Config, error) {
-	var head [4]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return nil, &Failure{Step: "config", Text: err.Error()}
+	head := make([]byte, NumberSize)
+	if _, err := io.ReadFull(r, head); err != nil {
+		return nil, refused("config", err)
 	}
-	text := make([]byte, binary.LittleEndian.Uint32(head[:]))
+	text := make([]byte, min(decodeNumber(head), maxConfig))
 	if _, err := io.ReadFull(r, text); err != nil {
-		return nil, &Failure{Step: "config", Text: err.Error()}
+		return nil, refused("config", err)
 	}
 	c := new(Config)
-	if err := json.Unmarshal(text, c); err != nil {
-		return nil, &Failure{Step: "config", Text: err.Error()}
-	}
-	return c, nil
+	return c, refused("config", Decode(text, c))
 }
 
 // command is what execve takes, made before the rlimits leave no room for it.
@@ -137,14 +133,14 @@ func newCommand(c *Config) (*command, error) {
 
 // run puts the last limits in force, the filter last of all, since it forbids
 // much of what came before it.
-func (e *command) run(limits []Rlimit, filter []byte) error {
+func (e *command) run(limits []Rlimit, filter string) error {
 	if len(filter) == 0 || len(filter)%8 != 0 {
 		return &Failure{Step: "seccomp", Text: "no filter"}
 	}
 	prog := struct {
 		len    uint16
 		filter unsafe.Pointer
-	}{uint16(len(filter) / 8), unsafe.Pointer(&filter[0])}
+	}{uint16(len(filter) / 8), unsafe.Pointer(unsafe.StringData(filter))}
 	for _, l := range limits {
 		if err := setRlimit(l); err != nil {
 			return err

@@ -21,6 +21,12 @@ const (
 	sysLandlockRestrictSelf  = 446
 )
 
+// One that is older, and differs.
+const (
+	sysGetcpuAMD64 = 309
+	sysGetcpuARM64 = 168
+)
+
 // Constants of the kernel's headers that package syscall does not know.
 const (
 	atCwd       = ^uintptr(99) // -100
@@ -96,12 +102,12 @@ func refused(step string, err error) error {
 	f := &Failure{Step: step, Text: err.Error()}
 	var errno syscall.Errno
 	if errors.As(err, &errno) {
-		f.Errno = uintptr(errno)
+		f.Errno = uint64(errno)
 	}
 	return f
 }
 
 func is(err error, errno syscall.Errno) bool {
 	var f *Failure
-	return errors.As(err, &f) && f.Errno == uintptr(errno)
+	return errors.As(err, &f) && f.Errno == uint64(errno)
 }

@@ -1,0 +1,108 @@
+//go:build linux
+
+package native
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"bridge/sandbox"
+
+	"github.com/elastic/go-seccomp-bpf"
+	"golang.org/x/sys/unix"
+)
+
+// helpers are what the test binary does in the place of its tests.
+var helpers = map[string]func(){
+	"hold":               holdSandboxes,
+	"ready":              tellReady,
+	"no more namespaces": forbidNamespaces,
+	"filtered":           filterNamespaces,
+}
+
+// stubborn is five processes that ignore signals and have left the session,
+// one of them ended and not waited for, one whose parent is gone.
+const stubborn = `
+import os, signal, time
+for s in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP): signal.signal(s, signal.SIG_IGN)
+for n in range(3):
+    if os.fork() == 0:
+        os.setsid()
+        if n == 2 and os.fork(): os._exit(0)
+        while True: time.sleep(100)
+print("up", flush=True)
+while True: time.sleep(100)
+`
+
+// holdSandboxes starts two sandboxes, prints the pids of all that is in them,
+// and waits to be killed.
+func holdSandboxes() {
+	e := New()
+	for range 2 {
+		b, err := e.Start(context.Background(), sandbox.Spec{}, []string{"-I", "-c", stubborn})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		b.Stdout().Read(make([]byte, 3))
+	}
+	// Threads come and go; the sandboxes must not go with any but their own.
+	for range 20 {
+		go func() { runtime.LockOSThread() }()
+	}
+	// The list is only right when nothing on it is about to change.
+	var inside []int
+	for deadline := time.Now().Add(10 * time.Second); len(inside) != 10 && time.Now().Before(deadline); runtime.Gosched() {
+		inside = descendants(os.Getpid())[1:]
+	}
+	for _, pid := range inside {
+		fmt.Println(pid)
+	}
+	fmt.Println("held")
+	select {}
+}
+
+// tellReady prints what Ready says, and does not leave anything behind.
+func tellReady() {
+	e := New()
+	defer e.Close()
+	if err := e.Ready(context.Background()); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("ready")
+}
+
+// forbidNamespaces is started as root of a user namespace, and takes from it
+// what it needs to make more.
+func forbidNamespaces() {
+	if err := os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0); err != nil {
+		fmt.Println("cannot be tried:", err)
+		return
+	}
+	tellReady()
+}
+
+// filterNamespaces puts itself under a filter like a container's.
+func filterNamespaces() {
+	filter := seccomp.Filter{
+		NoNewPrivs: true,
+		Flag:       seccomp.FilterFlagTSync,
+		Policy: seccomp.Policy{
+			DefaultAction: seccomp.ActionAllow,
+			Syscalls: []seccomp.SyscallGroup{
+				{Action: seccomp.ActionErrno | seccomp.Action(unix.ENOSYS), Names: []string{"clone3"}},
+				{Action: seccomp.ActionErrno, NamesWithCondtions: []seccomp.NameWithConditions{{Name: "clone",
+					Conditions: seccomp.ArgumentConditions{{Operation: seccomp.BitsSet, Value: unix.CLONE_NEWUSER}}}}},
+			},
+		},
+	}
+	if err := seccomp.LoadFilter(filter); err != nil {
+		fmt.Println("cannot be tried:", err)
+		return
+	}
+	tellReady()
+}

@@ -89,9 +89,13 @@ func TestCode(t *testing.T) {
 			{code: "import contextlib\nwith contextlib.redirect_stdout(io.StringIO()) as f:\n    print('in')\nf.getvalue()", value: `'in\n'`},
 		},
 		"background": {
-			{code: "import threading, time, sys\ndef f():\n    time.sleep(0.1)\n    print('late')\n    print('err', file=sys.stderr)\nt = threading.Thread(target=f); t.start()"},
-			{code: "import os\nprint(1)\nos.system('(sleep 0.1; echo child) &');", stdout: "1\n", background: ""},
-			{code: "time.sleep(0.5)", stdout: "late\nchild\n", stderr: "err\n"},
+			{code: "import threading, time, sys, os\ndef f():\n    time.sleep(0.1)\n    print('late')\nt = threading.Thread(target=f); t.start()"},
+			{code: "print(1)", pause: time.Second, stdout: "1\n", background: "late\n"},
+			{code: "os.system('(sleep 0.1; echo child; echo oops >&2) &');"},
+			{code: "print(2)", pause: time.Second, stdout: "2\n", background: "~child\noops\n|oops\nchild\n"},
+			{code: "t = threading.Thread(target=f); t.start()\nt.join()", stdout: "late\n"},
+			{code: "def g():\n    for i in range(5000): print(i)\nthreading.Timer(0.1, g).start()"},
+			{code: "3", pause: time.Second, output: 200, value: "3", background: "~0\n1\n.*4998\n4999\n"},
 		},
 		"no input": {
 			{code: "input('name? ')", status: sandbox.Failed, stdout: "name? ", err: "EOFError: EOF when reading a line"},

@@ -68,6 +68,7 @@ type step struct {
 	code       string
 	servers    []sandbox.Server // nil: toy and "my-server"
 	output     int
+	pause      time.Duration // before the run, for what goes on between runs
 	timeout    time.Duration
 	status     sandbox.Status // "": success
 	stdout     string
@@ -168,6 +169,7 @@ func table(t *testing.T, cases map[string][]step) {
 
 func run(t *testing.T, s *sandbox.Session, w step) sandbox.Result {
 	t.Helper()
+	time.Sleep(w.pause)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	servers := w.servers

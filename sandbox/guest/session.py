@@ -33,7 +33,10 @@ class Session:
     def warm(self):
         """Load what most runs need, as long as there is nothing else to do."""
         while self.cold and not self.wire.inbox:
-            self.cold.pop(0)()
+            try:
+                self.cold.pop(0)()
+            except Exception:
+                pass  # No memory, perhaps. The run that needs it will say so.
 
     def load_names(self):
         """Return the `mcp` names of the namespace."""
@@ -212,8 +215,6 @@ class Session:
         self.streams.flush()
         code = result.get("exitCode", 1 if error else 0)
         _exit(code & 0xFF)
-
-
 
 
 def fork_workers():

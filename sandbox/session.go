@@ -19,8 +19,9 @@ const (
 	// maxQueue bounds the bytes of answers that wait for the guest to read.
 	maxQueue = 32 << 20
 
-	// stderrTail is how much of the first process's stderr is kept.
-	stderrTail = 4 << 10
+	// stderrKept is how much of the first process's stderr is kept of its
+	// beginning and of its end.
+	stderrKept = 2 << 10
 )
 
 // Session is one Python session in a sandbox. It may be used by several
@@ -41,7 +42,7 @@ type Session struct {
 	run     *active
 	lost    *Loss
 	exit    *Exit // what the first process reported of the session's Python
-	stderr  tail
+	stderr  capture
 	queue   [][]byte
 	queued  int // bytes
 	changed sync.Cond
@@ -65,7 +66,7 @@ func Open(ctx context.Context, e Engine, spec Spec, h Handler) (*Session, error)
 		ready:   make(chan struct{}),
 		gone:    make(chan struct{}),
 		ending:  make(chan struct{}),
-		stderr:  tail{limit: stderrTail},
+		stderr:  capture{limit: stderrKept},
 	}
 	s.changed.L = &s.mu
 	stderrDone := make(chan struct{})
@@ -181,7 +182,12 @@ func (s *Session) lossError() error {
 func (s *Session) stderrText() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return strings.TrimSpace(strings.ToValidUTF8(string(s.stderr.data), "�"))
+	out := s.stderr.output()
+	text := out.Text
+	if out.Skipped > 0 {
+		text = text[:out.Gap] + "…" + text[out.Gap:]
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
 }
 
 // readStderr keeps the end of what the first process complains about: an
@@ -193,7 +199,7 @@ func (s *Session) readStderr(done chan<- struct{}) {
 	for {
 		n, err := s.box.Stderr().Read(buffer)
 		s.mu.Lock()
-		s.stderr.write(buffer[:n])
+		s.stderr.add(string(buffer[:n]), 0)
 		s.mu.Unlock()
 		if err != nil {
 			return

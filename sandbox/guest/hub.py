@@ -4,7 +4,7 @@ import _thread
 from difflib import get_close_matches
 from itertools import count
 
-from _guest.errors import UnknownServer, UnknownTool
+from _guest.errors import MCPError, UnknownServer, UnknownTool
 
 
 class Catalog:
@@ -12,6 +12,7 @@ class Catalog:
 
     def __init__(self, server, wire):
         self.server = server
+        self.wire = wire
         self.came = _thread.allocate_lock()
         self.came.acquire()
         self.tools = []
@@ -36,6 +37,9 @@ class Catalog:
 
     def wait(self):
         """Wait for the answer, in any thread."""
+        if self.came.locked() and self.wire.closed:
+            # In a forked child: the answer will come to the parent alone.
+            raise MCPError(self.wire.closed)
         self.came.acquire()
         self.came.release()
         if self.error is not None:

@@ -1,9 +1,9 @@
 """Discovery of servers and tools.
 
-    runtime.discovered_servers()                      names of the servers
-    await runtime.search_tool_docs("calendar events") ranked tools of all servers
-    await runtime.query_tool_docs("github")           the tools of one server
-    await runtime.call_tool("github", "get_me", {})   a raw CallToolResult
+* ``runtime.discovered_servers()``: the names of the servers
+* ``await runtime.search_tool_docs("calendar events")``: ranked tools of all servers
+* ``await runtime.query_tool_docs("github")``: the tools of one server
+* ``await runtime.call_tool("github", "get_me", {})``: a raw CallToolResult
 """
 
 from _guest import hub as _state

@@ -12,9 +12,10 @@ class Names:
 
     def __init__(self, wire, namespace):
         self.hub = state.current = Hub(wire)
-        import mcp
         import mcp.runtime
         import mcp.servers
+
+        import mcp
 
         self.namespace = namespace
         self.lasting = {"mcp": mcp, "runtime": mcp.runtime, "mcp_servers": mcp.mcp_servers}

@@ -84,7 +84,7 @@ func (e *Engine) start(ctx context.Context, cfg *stage.Config, who identity, lim
 		Files: pipes.child,
 		// Nothing of ours; no threads that the stage has no work for, and no
 		// signals to share them out.
-		Env: []string{"GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1"},
+		Env: []string{"GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1", "GOGC=off"},
 		Sys: who.attr(),
 	})
 	pipes.closeChild()

@@ -35,7 +35,7 @@ func TestMemory(t *testing.T) {
 			case r.Status == sandbox.Lost && r.Lost.OutOfMemory:
 			case r.Status == sandbox.Failed && r.Error.Type == "MemoryError":
 				step{value: "1"}.check(t, run(t, s, step{code: "kept"}))
-				step{value: "[]"}.check(t, run(t, s, step{code: "x = []\nx"}))
+				step{value: "[]"}.check(t, run(t, s, step{code: "x = None\n[]"}))
 			default:
 				t.Errorf("status %q, error %+v, loss %+v", r.Status, r.Error, r.Lost)
 			}

@@ -47,7 +47,7 @@ type Result struct {
 	Value      *string    // repr of the last expression, nil if there is nothing to show
 	Error      *Exception // of Failed and Interrupted
 	ExitCode   *int       // of sys.exit
-	Stopped    error      // why the run was interrupted: the context's cause; nil if it was not
+	Stopped    error      // why the guest was asked to interrupt the run: the context's cause; nil if it was not. Status says what came of it
 	Lost       *Loss      // nil if the session goes on
 }
 
@@ -177,6 +177,9 @@ func (s *Session) await(ctx context.Context, run *active, limit int) Result {
 			return run.result(result, ended{Status: Lost}, limit)
 		case <-done:
 			done = nil
+			if len(run.answer) > 0 {
+				continue // It has ended by itself, at the last moment.
+			}
 			result.Stopped = context.Cause(ctx)
 			timer := time.NewTimer(Grace)
 			defer timer.Stop()

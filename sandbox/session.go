@@ -51,7 +51,7 @@ type Session struct {
 // Open starts a sandbox and the session in it, and waits until it can run
 // code. The context bounds the start. The caller closes the session.
 func Open(ctx context.Context, e Engine, spec Spec, h Handler) (*Session, error) {
-	args, frame, err := guestProgram(spec.Limits)
+	args, frame, err := guestProgram()
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (s *Session) Loss() *Loss {
 }
 
 // Close kills the sandbox and waits until nothing of it is left and no
-// handler runs.
+// handler runs; the context of a handler has ended by then.
 func (s *Session) Close() {
 	s.lose(Loss{Closed: true})
 	<-s.gone

@@ -143,14 +143,14 @@ func TestWireDeaf(t *testing.T) {
 
 // The host bounds what it keeps, whatever the guest sends.
 func TestWireFlood(t *testing.T) {
-	s := open(t, engine{make: rogue{"ready()\nline()\nfor i in range(300): output(1, 'é' * (1 << 19))\nanswer(1, status='success', value='y' * (1 << 23))\nline()"}}, newToy().serve)
+	s := open(t, engine{make: rogue{"ready()\nline()\nfor i in range(60): output(1, 'é' * (1 << 19))\nanswer(1, status='success', value='y' * (1 << 23))\nline()"}}, newToy().serve)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	r := run(t, s, step{output: 1000})
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	if n := len(r.Stdout.Text); n > 2000 || n < 1990 || r.Stdout.Skipped != 300<<20-int64(n) || r.Stdout.Gap != 1000 {
+	if n := len(r.Stdout.Text); n > 2000 || n < 1990 || r.Stdout.Skipped != 60<<20-int64(n) || r.Stdout.Gap != 1000 {
 		t.Errorf("kept %d bytes, skipped %d, gap at %d", n, r.Stdout.Skipped, r.Stdout.Gap)
 	}
 	if len(*r.Value) > 5000 {
@@ -242,6 +242,53 @@ func TestClose(t *testing.T) {
 	var loss *sandbox.Loss
 	if !errors.As(err, &loss) || !loss.Closed {
 		t.Errorf("a run after the end: %v", err)
+	}
+}
+
+// keeping is the plain engine, and keeps the sandbox it has made.
+type keeping struct {
+	plain
+	box sandbox.Sandbox
+}
+
+func (k *keeping) Start(ctx context.Context, spec sandbox.Spec, args []string) (sandbox.Sandbox, error) {
+	box, err := k.plain.Start(ctx, spec, args)
+	k.box = box
+	return box, err
+}
+
+// The sandbox ends by itself when the host is gone, whatever its code does.
+func TestHostGone(t *testing.T) {
+	for name, code := range map[string]string{
+		"idle":  "",
+		"busy":  "print(1)\nwhile True: pass",
+		"in C":  "print(1)\nsum(range(10**12))",
+		"child": "import os\nif os.fork() == 0: print(1)\nos.closerange(3, 2000)\nsum(range(10**12))",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := &keeping{plain: plain{python3()}}
+			s := open(t, engine{make: k}, nil)
+			ended := make(chan struct{})
+			close(ended)
+			if code != "" {
+				started := make(chan struct{})
+				ended = make(chan struct{})
+				go func() {
+					defer close(ended)
+					_, _ = s.Run(context.Background(), sandbox.Run{Code: code, Stream: func(string, string, int64) { close(started) }})
+				}()
+				<-started
+			}
+			_ = k.box.Stdin().Close()
+			select {
+			case <-s.Done():
+			case <-time.After(time.Minute):
+				t.Error("it does not end")
+			}
+			s.Close()
+			<-ended
+		})
 	}
 }
 

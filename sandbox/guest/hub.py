@@ -3,8 +3,11 @@
 import _thread
 from difflib import get_close_matches
 from itertools import count
+from time import monotonic
 
 from _guest.errors import MCPError, UnknownServer, UnknownTool
+
+LATELY = 5  # seconds
 
 
 class Catalog:
@@ -18,6 +21,7 @@ class Catalog:
         self.tools = []
         self.error = None
         self.functions = {}
+        self.asked = monotonic()
         wire.request("tools", {"server": server}, self.answered)
 
     def answered(self, result, error):
@@ -67,7 +71,8 @@ class Hub:
         self.wire = wire
         self.servers = []
         self.names = {}
-        self.catalogs = {}
+        self.catalogs = {}  # of this run
+        self.known = {}  # the last one of each server, from this run or an earlier one
         self.unsent = {}  # number of a call: how it was written, of calls not yet awaited
         self.serial = count()
 
@@ -87,6 +92,12 @@ class Hub:
             raise UnknownServer(f'unknown server "{name}"; servers: {names}')
         return server
 
+    def expect(self, name):
+        """Ask for a server's tools if what is known of them is not of late."""
+        known = self.known.get(name)
+        if known is None or monotonic() - known.asked > LATELY:
+            self.prefetch(name)
+
     def prefetch(self, name):
         """Ask for a server's tools, and go on."""
         catalog = self.catalogs.get(name)
@@ -98,7 +109,8 @@ class Hub:
         """Return a server's tools. The first time in a run this waits for the server."""
         catalog = self.prefetch(name)
         try:
-            return catalog.wait()
+            self.known[name] = catalog.wait()
+            return catalog
         except Exception:
             # The next attempt asks again.
             if self.catalogs.get(name) is catalog:
@@ -106,8 +118,17 @@ class Hub:
             raise
 
     def function(self, server, name):
-        """Return the function for a tool of a server."""
-        catalog = self.catalog(server["name"])
+        """Return the function for a tool of a server.
+
+        One that an earlier run has found is good enough: the host judges the
+        call itself, and only what is not known is worth waiting for.
+        """
+        catalog = self.catalogs.get(server["name"])
+        known = self.known.get(server["name"])
+        if (catalog is None or not catalog.loaded) and known is not None and name in known.names:
+            catalog = known
+        else:
+            catalog = self.catalog(server["name"])
         tool = catalog.names.get(name)
         if tool is None:
             # Only the host knows whether it is denied or does not exist.

@@ -49,7 +49,7 @@ class Names:
         for server in servers:
             alias, name = server["alias"], server["name"]
             if "mcp_" + alias in words or (by_name and (alias in words or f'"{name}"' in code or f"'{name}'" in code)):
-                self.hub.prefetch(name)
+                self.hub.expect(name)
 
     def end(self):
         """Say which calls were made and not awaited."""

@@ -1,11 +1,10 @@
 """The servers of the run that is going on, their tools, and the calls of code to them."""
 
 import _thread
-from difflib import get_close_matches
 from itertools import count
 from time import monotonic
 
-from _guest.errors import MCPError, UnknownServer, UnknownTool
+from _guest.errors import MCPError, UnknownServer
 
 LATELY = 5  # seconds
 
@@ -49,19 +48,6 @@ class Catalog:
         if self.error is not None:
             raise self.error.with_traceback(None)
         return self
-
-    def find(self, name):
-        """Return a tool by its name or alias."""
-        tool = self.names.get(name)
-        if tool is not None:
-            return tool
-        text = f"tool not found in server {self.server}: {name}"
-        close = get_close_matches(str(name), self.names, 1, 0.6)
-        if close:
-            raise UnknownTool(f"{text}; did you mean {self.names[close[0]]['alias']}?")
-        aliases = [tool["alias"] for tool in self.tools]
-        more = f" and {len(aliases) - 12} more" if len(aliases) > 12 else ""
-        raise UnknownTool(f"{text}; its tools: {', '.join(aliases[:12]) or 'none'}{more}")
 
 
 class Hub:
@@ -117,6 +103,15 @@ class Hub:
                 del self.catalogs[name]
             raise
 
+    def tool(self, catalog, name):
+        """Return what is known of a tool, by its name or alias."""
+        tool = catalog.names.get(name)
+        if tool is None:
+            # Only the host knows whether it is denied or does not exist, and
+            # raises the one or the other here.
+            tool = self.wire.ask("tool", {"server": catalog.server, "tool": name})
+        return tool
+
     def function(self, server, name):
         """Return the function for a tool of a server.
 
@@ -129,12 +124,7 @@ class Hub:
             catalog = known
         else:
             catalog = self.catalog(server["name"])
-        tool = catalog.names.get(name)
-        if tool is None:
-            # Only the host knows whether it is denied or does not exist.
-            from _guest.proxy import make_unlisted
-
-            return make_unlisted(self, server, name)
+        tool = self.tool(catalog, name)
         function = catalog.functions.get(tool["name"])
         if function is None:
             from _guest.proxy import make_function

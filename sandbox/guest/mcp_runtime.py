@@ -61,7 +61,7 @@ def list_servers_sync() -> list:
 
 def _tools(server: str, result: dict, tool: "str | None", detail: str) -> Docs:
     info = _state.current.find(server)
-    tools = result["tools"] if tool is None else [_state.current.catalog(info["name"]).find(tool)]
+    tools = result["tools"] if tool is None else [_state.current.tool(_state.current.catalog(info["name"]), tool)]
     items = [_tool_doc(info, item, detail) for item in tools]
     return Docs({**_server_doc(info), "tools": items})
 

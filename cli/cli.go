@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -13,14 +14,21 @@ import (
 // 1 for a mistake in what was asked to be done, 2 for a mistake in how it was
 // asked.
 func Main() int {
-	root := newRoot()
-	err := root.Execute()
+	cmd, err := newRoot().ExecuteC()
 	var status exitStatus
+	var usage usageError
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &status):
 		return int(status)
+	case errors.As(err, &usage), strings.HasPrefix(err.Error(), "unknown command"):
+		hint := "bridge --help"
+		if cmd.HasParent() {
+			hint = cmd.UseLine()
+		}
+		fmt.Fprintf(os.Stderr, "bridge: %v\nbridge: hint: %s\n", err, hint)
+		return 2
 	}
 	fmt.Fprintf(os.Stderr, "bridge: %v\n", err)
 	return 1
@@ -31,12 +39,48 @@ type exitStatus int
 
 func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
+// usageError is a mistake in how a command was called.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
+}
+
+const manPage = `bridge offers an agent one MCP tool, run_python: a stateful Python session in an
+isolated sandbox without network, whose code calls the MCP servers behind it, as
+far as a policy allows.
+
+As an MCP server, which is what an MCP client's configuration starts:
+
+    bridge --profile strict
+
+By hand:
+
+    bridge run --profile strict -c 'await runtime.discovered_servers()'
+    bridge vet policies/
+
+Policies are CUE files. They are taken from --policies, else from the variable
+BRIDGE_POLICIES (paths separated as in PATH), else from the folder
+bridge/policies in the user's configuration folder, else from the two profiles
+that are built in, "default" and "strict". The current folder is never searched.
+
+Exit status: 0; 1 for a mistake in a policy, a profile or a sandbox that does not
+start; 2 for a mistake on the command line. bridge run exits as the code does.`
+
 func newRoot() *cobra.Command {
-	root := &cobra.Command{
-		Use:           "bridge",
-		Short:         "one MCP tool, run_python, for many MCP servers, under a policy",
-		SilenceErrors: true,
-		SilenceUsage:  true,
+	root := newServe()
+	root.Use = "bridge"
+	root.Short = "one MCP tool, run_python, for many MCP servers, under a policy"
+	root.Long = manPage
+	root.SilenceErrors = true
+	root.SilenceUsage = true
+	root.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usagef("unknown command %q", args[0])
+		}
+		return nil
 	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(newServe(), newRun(), newVet(), newSchema(), newVersion())
 	return root
 }

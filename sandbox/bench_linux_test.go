@@ -24,7 +24,7 @@ func TestMuchOutput(t *testing.T) {
 func benchmark(b *testing.B, f func(b *testing.B, e sandbox.Engine)) {
 	b.Run("plain", func(b *testing.B) { f(b, plain{python3()}) })
 	box := newNative()
-	if err := box.Ready(context.Background()); err == nil {
+	if err := box.Ready(context.Background(), sandbox.Spec{}); err == nil {
 		b.Run("native", func(b *testing.B) { f(b, box) })
 	}
 }

@@ -21,15 +21,15 @@ type scripted struct {
 func (s *scripted) Start(context.Context, sandbox.Spec, []string) (sandbox.Sandbox, error) {
 	return s, nil
 }
-func (*scripted) Name() string                { return "scripted" }
-func (*scripted) Ready(context.Context) error { return nil }
-func (*scripted) Stdin() io.WriteCloser       { return discard{io.Discard} }
-func (s *scripted) Stdout() io.Reader         { return s.stdout }
-func (*scripted) Stderr() io.Reader           { return bytes.NewReader(nil) }
-func (s *scripted) Kill()                     { s.once.Do(func() { close(s.killed) }) }
-func (s *scripted) Wait() sandbox.Exit        { <-s.killed; return sandbox.Exit{Code: -1, Signal: 9} }
-func (*scripted) OutOfMemory() bool           { return false }
-func (*scripted) Limits() map[string]string   { return nil }
+func (*scripted) Name() string                              { return "scripted" }
+func (*scripted) Ready(context.Context, sandbox.Spec) error { return nil }
+func (*scripted) Stdin() io.WriteCloser                     { return discard{io.Discard} }
+func (s *scripted) Stdout() io.Reader                       { return s.stdout }
+func (*scripted) Stderr() io.Reader                         { return bytes.NewReader(nil) }
+func (s *scripted) Kill()                                   { s.once.Do(func() { close(s.killed) }) }
+func (s *scripted) Wait() sandbox.Exit                      { <-s.killed; return sandbox.Exit{Code: -1, Signal: 9} }
+func (*scripted) OutOfMemory() bool                         { return false }
+func (*scripted) Limits() map[string]string                 { return nil }
 
 type discard struct{ io.Writer }
 

@@ -11,7 +11,7 @@ import (
 // it, as the engine can; the result says which, and is right about what is left.
 func TestMemory(t *testing.T) {
 	box := newNative()
-	if err := box.Ready(context.Background()); err != nil {
+	if err := box.Ready(context.Background(), sandbox.Spec{}); err != nil {
 		t.Skipf("the native engine is not ready: %v", err)
 	}
 	for name, code := range map[string]string{

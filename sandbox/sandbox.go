@@ -18,6 +18,19 @@ type Spec struct {
 	Label  string // what the sandbox is for: the profile's name, in messages and labels
 	Python string // interpreter or virtual environment on the host; "" leaves the choice to the engine
 	Limits Limits
+	Mounts []Mount
+
+	Image    string // of a container engine, by name or digest; "" is the bridge's own
+	Rootful  bool   // whether a container engine that runs as root may be used
+	Enforced bool   // whether a limit that the host cannot hold is an error
+}
+
+// A Mount is a folder or a file of the host that the guest sees.
+type Mount struct {
+	Source   string // an absolute path on the host
+	Target   string // an absolute path in the sandbox
+	Writable bool
+	Relabel  bool // let SELinux give the source a label of its own
 }
 
 // Limits bound what the guest may take. A zero field is the engine's own
@@ -37,9 +50,10 @@ type Engine interface {
 	// Name is the engine's name in policies and messages: native, podman, docker.
 	Name() string
 
-	// Ready is nil if a sandbox could be started now; otherwise it gives the
-	// cause and, after "; ", the remedy.
-	Ready(ctx context.Context) error
+	// Ready is nil if a sandbox of this spec could be started now; otherwise
+	// it gives the cause and, after "; ", the remedy. It starts nothing that
+	// outlives it and fetches nothing.
+	Ready(ctx context.Context, spec Spec) error
 
 	// Start makes a sandbox and starts its Python with the given arguments
 	// (what follows the interpreter on a command line). The context bounds

@@ -41,7 +41,7 @@ func engines(t *testing.T) []engine {
 		all = append(all, engine{"plain-" + strings.ReplaceAll(name, "/", "_"), plain{path}, ""})
 	}
 	box := native.New()
-	if err := box.Ready(context.Background()); err == nil {
+	if err := box.Ready(context.Background(), sandbox.Spec{}); err == nil {
 		all = append(all, engine{"native", box, ""})
 	} else {
 		t.Logf("not on the native engine: %v", err)

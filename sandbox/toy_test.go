@@ -52,6 +52,8 @@ func (toy *toy) serve(ctx context.Context, method string, params json.RawMessage
 		return nil, &sandbox.Error{Kind: "server", Message: `server "broken" exited with code 1: no token`}
 	}
 	switch method {
+	case "manual":
+		return map[string]string{"text": "the manual"}, nil
 	case "tools":
 		return map[string]any{"server": toyServers[0], "tools": json.RawMessage(toyTools)}, nil
 	case "search":

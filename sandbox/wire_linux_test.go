@@ -37,8 +37,8 @@ def ask(id, run, method="call", **params):
     send(json.dumps({"jsonrpc":"2.0","id":id,"method":method,"params":{"run":run,**params}}) + "\n")
 `
 
-func (rogue) Name() string                { return "rogue" }
-func (rogue) Ready(context.Context) error { return nil }
+func (rogue) Name() string                              { return "rogue" }
+func (rogue) Ready(context.Context, sandbox.Spec) error { return nil }
 func (r rogue) Start(ctx context.Context, spec sandbox.Spec, _ []string) (sandbox.Sandbox, error) {
 	return plain{python3()}.Start(ctx, spec, []string{"-I", "-c", roguePrelude + r.program})
 }

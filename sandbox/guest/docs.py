@@ -63,35 +63,3 @@ def hit_doc(hit, detail):
 def server_doc(server):
     """Return what is known of a server."""
     return {"name": server["name"], "alias": server["alias"], "description": server.get("description") or ""}
-
-
-MANUAL = """\
-# run_python
-
-Stateful Python in an isolated sandbox without a network. Variables, imports and files in /tmp and /workspace
-stay from run to run. The last expression is shown and kept in `_`; top-level `await` works.
-
-Servers: {servers}
-
-- Call: `await {example}.<tool>(argument=value)`, or `await mcp_servers["<server>"].<tool>(...)`, or
-  `from mcp.servers.<alias> import <tool>`. `await asyncio.gather(...)` runs calls side by side.
-- Find tools: `await runtime.search_tool_docs("words", limit=5)` over all servers;
-  `await runtime.query_tool_docs("<server>", tool=None, detail="full")`; `runtime.list_servers()`;
-  `help({example}.<tool>)`.
-- Results are native values; `await runtime.call_tool(server, tool, args)` gives the raw result.
-- Errors: `mcp.ToolError` (the tool failed), `mcp.PolicyError` (not allowed), `mcp.ServerError` (not reachable), all
-  `runtime.MCPError`.
-- A run that takes too long gets KeyboardInterrupt; variables are kept if it then ends at once.
-"""
-
-
-def manual(servers):
-    """Return the manual of a session in Markdown."""
-    parts = []
-    for server in servers[:8]:
-        text = (server.get("description") or "").split("\n")[0]
-        parts.append(f"`mcp_{server['alias']}`" + (f" ({text[:60]})" if text else ""))
-    if len(servers) > 8:
-        parts.append(f"and {len(servers) - 8} more")
-    example = "mcp_" + servers[0]["alias"] if servers else "mcp_<alias>"
-    return MANUAL.format(servers=", ".join(parts) or "none", example=example)

@@ -56,7 +56,7 @@ class UnknownServer(MCPError, KeyError):
     """This run has no such server."""
 
 
-KINDS = {"tool": ToolError, "policy": PolicyError, "server": ServerError}
+KINDS = {"tool": ToolError, "tool_not_found": UnknownTool, "policy": PolicyError, "server": ServerError}
 
 for _class in (MCPError, ToolError, PolicyError, ServerError, ArgumentError, UnknownTool, UnknownServer):
     _class.__module__ = "mcp"

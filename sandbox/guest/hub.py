@@ -129,7 +129,12 @@ class Hub:
             catalog = known
         else:
             catalog = self.catalog(server["name"])
-        tool = catalog.find(name)
+        tool = catalog.names.get(name)
+        if tool is None:
+            # Only the host knows whether it is denied or does not exist.
+            from _guest.proxy import make_unlisted
+
+            return make_unlisted(self, server, name)
         function = catalog.functions.get(tool["name"])
         if function is None:
             from _guest.proxy import make_function

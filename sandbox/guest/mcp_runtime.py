@@ -9,7 +9,6 @@
 from _guest import hub as _state
 from _guest.docs import Docs, Names
 from _guest.docs import hit_doc as _hit_doc
-from _guest.docs import manual as _manual
 from _guest.docs import server_doc as _server_doc
 from _guest.docs import tool_doc as _tool_doc
 from _guest.errors import ArgumentError, MCPError, PolicyError, ServerError, ToolError, UnknownServer, UnknownTool
@@ -171,4 +170,4 @@ def call_tool(server: str, tool: str, args: "dict | None" = None):
 
 def capability_summary() -> str:
     """Return a short manual of this session in Markdown."""
-    return _manual(_state.current.servers)
+    return _state.current.wire.ask("manual", {})["text"]

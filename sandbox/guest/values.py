@@ -126,8 +126,11 @@ def native(result, server, tool):
         )
     structured = result.get("structuredContent")
     if structured is not None:
-        if isinstance(structured, dict) and list(structured) == ["result"]:
-            return structured["result"]
+        if isinstance(structured, dict) and len(structured) == 1:
+            (name, value), *_ = structured.items()
+            # A sole text that is the text block again says nothing more than it.
+            if name == "result" or isinstance(value, str) and value == words(content):
+                return value
         return structured
     if not content:
         return None

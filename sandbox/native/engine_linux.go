@@ -35,8 +35,8 @@ func (e *Engine) Name() string { return Name }
 
 // Ready starts a sandbox, sees its Python run and ends it again: nothing less
 // tells whether the kernel and what guards it will let one be made.
-func (e *Engine) Ready(ctx context.Context) error {
-	box, err := e.Start(ctx, sandbox.Spec{Label: "ready"}, []string{"-I", "-c", ""})
+func (e *Engine) Ready(ctx context.Context, spec sandbox.Spec) error {
+	box, err := e.Start(ctx, spec, []string{"-I", "-c", ""})
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func New() *Engine { return &Engine{} }
 func (*Engine) Name() string { return Name }
 
 // Ready says that there is no native engine on this system.
-func (*Engine) Ready(context.Context) error { return errNotLinux }
+func (*Engine) Ready(context.Context, sandbox.Spec) error { return errNotLinux }
 
 // Start says that there is no native engine on this system.
 func (*Engine) Start(context.Context, sandbox.Spec, []string) (sandbox.Sandbox, error) {

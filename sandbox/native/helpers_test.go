@@ -69,7 +69,7 @@ func holdSandboxes() {
 func tellReady() {
 	e := New()
 	defer e.Close()
-	if err := e.Ready(context.Background()); err != nil {
+	if err := e.Ready(context.Background(), sandbox.Spec{}); err != nil {
 		fmt.Println(err)
 		return
 	}

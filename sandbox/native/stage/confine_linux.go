@@ -145,14 +145,13 @@ func setAffinity(mask []uint64) error {
 	return sys("sched_setaffinity", syscall.SYS_SCHED_SETAFFINITY, 0, uintptr(len(mask)*8), uintptr(unsafe.Pointer(&mask[0])))
 }
 
-// setRlimit lowers a limit. The hard one cannot be raised without a
-// capability that root does not always have, so the lower of the two counts.
-func setRlimit(l Rlimit) error {
+// lowered is the value that a limit can get. The hard one cannot be raised
+// without a capability that root does not always have, so the lower of the two
+// counts.
+func lowered(l Rlimit) (uint64, error) {
 	var now [2]uint64
 	if err := sys("getrlimit", syscall.SYS_PRLIMIT64, 0, uintptr(l.Resource), 0, uintptr(unsafe.Pointer(&now))); err != nil {
-		return err
+		return 0, err
 	}
-	value := min(l.Value, now[1])
-	limit := [2]uint64{value, value}
-	return sys("setrlimit", syscall.SYS_PRLIMIT64, 0, uintptr(l.Resource), uintptr(unsafe.Pointer(&limit)), 0)
+	return min(l.Value, now[1]), nil
 }

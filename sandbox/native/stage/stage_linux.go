@@ -110,7 +110,7 @@ func read(r io.Reader) (*Config, error) {
 
 // command is what execve takes, made before the rlimits leave no room for it.
 type command struct {
-	name       string
+	step       string // how a refusal names it
 	path       *byte
 	argv, envv []*byte
 }
@@ -128,29 +128,55 @@ func newCommand(c *Config) (*command, error) {
 	if err != nil {
 		return nil, refused("environment", err)
 	}
-	return &command{c.Path, path, argv, envv}, nil
+	return &command{"execute " + c.Path, path, argv, envv}, nil
 }
 
 // run puts the last limits in force, the filter last of all, since it forbids
 // much of what came before it.
+//
+// Under the limits this process may be denied memory and threads already: a Go
+// program reserves more addresses than a small sandbox may have. So everything
+// is allocated before the first of them, and from there to the interpreter
+// nothing is done but system calls that neither allocate nor let another
+// goroutine in.
 func (e *command) run(limits []Rlimit, filter string) error {
 	if len(filter) == 0 || len(filter)%8 != 0 {
 		return &Failure{Step: "seccomp", Text: "no filter"}
 	}
-	prog := struct {
+	prog := &struct {
 		len    uint16
 		filter unsafe.Pointer
 	}{uint16(len(filter) / 8), unsafe.Pointer(unsafe.StringData(filter))}
-	for _, l := range limits {
-		if err := setRlimit(l); err != nil {
+	pairs := make([][2]uint64, len(limits))
+	for i, l := range limits {
+		value, err := lowered(l)
+		if err != nil {
 			return err
 		}
+		pairs[i] = [2]uint64{value, value}
 	}
-	if err := sys("seccomp", syscall.SYS_PRCTL, prSetSeccomp, seccompModeFilter, uintptr(unsafe.Pointer(&prog)), 0, 0); err != nil {
-		return err
-	}
+	running := &[1]byte{Running}
+	step, errno := e.last(limits, pairs, unsafe.Pointer(prog), unsafe.Pointer(running))
 	runtime.KeepAlive(filter)
-	syscall.Write(StatusFD, []byte{Running})
-	return sys("execute "+e.name, syscall.SYS_EXECVE, uintptr(unsafe.Pointer(e.path)),
+	runtime.KeepAlive(prog)
+	runtime.KeepAlive(running)
+	return refused(step, errno)
+}
+
+// last makes the system calls after which there is no way back. It returns
+// what was refused.
+func (e *command) last(limits []Rlimit, pairs [][2]uint64, prog, running unsafe.Pointer) (string, syscall.Errno) {
+	for i := range limits {
+		_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, 0, uintptr(limits[i].Resource), uintptr(unsafe.Pointer(&pairs[i])), 0, 0, 0)
+		if errno != 0 {
+			return "setrlimit", errno
+		}
+	}
+	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetSeccomp, seccompModeFilter, uintptr(prog), 0, 0, 0); errno != 0 {
+		return "seccomp", errno
+	}
+	syscall.RawSyscall(syscall.SYS_WRITE, StatusFD, uintptr(running), 1)
+	_, _, errno := syscall.RawSyscall(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(e.path)),
 		uintptr(unsafe.Pointer(&e.argv[0])), uintptr(unsafe.Pointer(&e.envv[0])))
+	return e.step, errno
 }

@@ -1,0 +1,81 @@
+# What can be done with this project. Each target works in a fresh clone.
+#
+#   make demo     see it work: needs Linux, Go and Python 3, nothing else
+#   make test     every test; what is absent is skipped, and said
+#   make check    formatting, vet, static checks, the policies
+#   make bench    the speed table, each figure beside its reference
+#   make build    bin/bridge
+#   make dist     dist/bridge-OS-ARCH for Linux, macOS and Windows
+#   make peers    the npm programs that some tests speak with
+#   make clean    away with what the others made
+#
+# BRIDGE_TEST_REQUIRE=1 turns every skip into a failure, as CI does.
+
+GO      ?= go
+PYTHON  ?= python3
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+DEMO_SERVER := github.com/modelcontextprotocol/go-sdk/examples/server/memory@v1.8.0
+
+BUILD := $(GO) build -trimpath -ldflags '-s -w -X bridge/cli.version=$(VERSION)'
+PEERS := testdata/npm/node_modules/.package-lock.json
+
+export CGO_ENABLED := 0
+
+.DEFAULT_GOAL := build
+.PHONY: build demo test check bench dist peers clean
+
+build:
+	$(BUILD) -o bin/bridge .
+
+# The demo's MCP server comes from the Go SDK's examples: nobody here wrote
+# it, and it needs nothing but Go.
+bin/memory:
+	GOBIN=$(CURDIR)/bin $(GO) install $(DEMO_SERVER)
+
+demo: build bin/memory
+	@$(PYTHON) testdata/demo/demo.py bin/bridge bin/memory
+
+# npm leaves this file when it is done, so it is newer than the lock file
+# exactly when the peers are as the lock file says.
+peers: $(PEERS)
+$(PEERS): testdata/npm/package-lock.json
+	cd testdata/npm && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+test: build
+	@if ! command -v npm >/dev/null; then \
+		echo "make: npm is not installed; tests with npm's servers and clients are skipped"; \
+	elif ! $(MAKE) --no-print-directory peers && [ -z "$$BRIDGE_TEST_REQUIRE" ]; then \
+		echo "make: npm could not install the peers; tests with them are skipped"; \
+	fi
+	$(GO) test ./...
+
+check: build
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
+	if [ -n "$$unformatted" ]; then echo "not as gofmt writes it:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	GOOS=darwin $(GO) build -o /dev/null .
+	GOOS=windows $(GO) build -o /dev/null .
+	@if GOBIN=$(CURDIR)/bin/tools $(GO) install $(STATICCHECK); then \
+		echo bin/tools/staticcheck ./...; bin/tools/staticcheck ./...; \
+	elif [ -n "$$BRIDGE_TEST_REQUIRE" ]; then exit 1; \
+	else echo "make: staticcheck could not be fetched; its checks are skipped"; fi
+	@if command -v ruff >/dev/null; then \
+		echo ruff check .; ruff check .; \
+	elif [ -n "$$BRIDGE_TEST_REQUIRE" ]; then echo "make: ruff is not installed"; exit 1; \
+	else echo "make: ruff is not installed (pip install ruff); its checks are skipped"; fi
+	bin/bridge vet policies
+
+bench: build
+	@$(GO) run ./harness/bench -bridge bin/bridge
+
+dist:
+	@for os in linux darwin windows; do for arch in amd64 arm64; do \
+		out=dist/bridge-$$os-$$arch; [ $$os != windows ] || out=$$out.exe; \
+		echo $$out; GOOS=$$os GOARCH=$$arch $(BUILD) -o $$out . || exit 1; \
+	done; done
+
+clean:
+	rm -rf bin dist testdata/npm/node_modules

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// arrows says which packages of the bridge each of them may import. One that
+// is not listed may import none. They follow the path of a call: what comes
+// later on it knows nothing of what comes before.
+var arrows = map[string][]string{
+	".":              {"cli"},
+	"cli":            {"bridge", "policy", "sandbox", "sandbox/native", "upstream"},
+	"bridge":         {"policy", "sandbox", "upstream"},
+	"policy":         {"policies"},
+	"sandbox/native": {"sandbox", "sandbox/native/stage"},
+	"upstream":       {"upstream/keeper"},
+	"harness/bench":  {"policy", "sandbox", "sandbox/native"}, // measures them, and is in no binary of ours
+}
+
+// confined says in which parts of the bridge a library may be known.
+var confined = map[string][]string{
+	"cuelang.org/go":                      {"policy"},
+	"github.com/mark3labs/mcp-go":         {"bridge", "upstream", "harness"},
+	"github.com/spf13/cobra":              {"cli"},
+	"github.com/rogpeppe/go-internal":     {"harness"},
+	"github.com/elastic/go-seccomp-bpf":   {"sandbox"},
+	"github.com/moby/profiles":            {"sandbox"},
+	"github.com/landlock-lsm/go-landlock": {"sandbox"},
+	"github.com/godbus/dbus":              {"sandbox"},
+}
+
+// TestArrows holds the directions of imports. Tests may import what they like.
+func TestArrows(t *testing.T) {
+	seen := 0
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || d.Name() != "." && strings.HasPrefix(d.Name(), ".")):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, i := range file.Imports {
+			name, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				return err
+			}
+			seen++
+			checkImport(t, path, name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen == 0 {
+		t.Fatal("no imports were found")
+	}
+}
+
+func checkImport(t *testing.T, file, name string) {
+	dir := filepath.ToSlash(filepath.Dir(file))
+	if inner, ok := strings.CutPrefix(name, "bridge/"); ok && !slices.Contains(arrows[dir], inner) {
+		t.Errorf("%s imports %s, against the arrows", file, inner)
+	}
+	for library, parts := range confined {
+		if name != library && !strings.HasPrefix(name, library+"/") {
+			continue
+		}
+		if !slices.ContainsFunc(parts, func(p string) bool { return dir == p || strings.HasPrefix(dir, p+"/") }) {
+			t.Errorf("%s imports %s, which is confined to %s", file, library, strings.Join(parts, ", "))
+		}
+	}
+	// The stages run before any other package is initialised.
+	if (dir == "sandbox/native/stage" || dir == "upstream/keeper") && strings.Contains(name, ".") {
+		t.Errorf("%s imports %s; a stage may import the standard library alone", file, name)
+	}
+}

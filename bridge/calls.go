@@ -1,0 +1,60 @@
+package bridge
+
+import "sync"
+
+// Call is one tools/call that code asked for, as far as it got.
+type Call struct {
+	Server string `json:"server"`
+	Tool   string `json:"tool"`
+	State  string `json:"state"`
+}
+
+// The states of a call. A call that is denied or waits for its turn was never
+// sent; one in flight may or may not have had its effect.
+const (
+	neverSent = "never sent"
+	inFlight  = "in flight"
+	completed = "completed"
+	failed    = "failed"
+)
+
+// maxCalls bounds the record of one run; further calls are only counted.
+const maxCalls = 200
+
+// record is what the gate knows of one run.
+type record struct {
+	servers []mount // the servers this run may use
+
+	mu      sync.Mutex // guards what follows
+	calls   []*Call
+	further int
+}
+
+// add notes a call that has not been sent yet and returns the function that
+// notes how it goes on.
+func (r *record) add(server, tool string) func(state string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.calls) == maxCalls {
+		r.further++
+		return func(string) {}
+	}
+	c := &Call{Server: server, Tool: tool, State: neverSent}
+	r.calls = append(r.calls, c)
+	return func(state string) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		c.State = state
+	}
+}
+
+// list returns the calls as they stand, and how many more there were.
+func (r *record) list() ([]Call, int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := make([]Call, len(r.calls))
+	for i, c := range r.calls {
+		list[i] = *c
+	}
+	return list, r.further
+}

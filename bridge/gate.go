@@ -1,0 +1,204 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"bridge/policy"
+	"bridge/sandbox"
+	"bridge/upstream"
+)
+
+// gate answers what code in the sandbox asks for. There is no other way from
+// a sandbox to a server.
+type gate struct {
+	profile  *policy.Profile
+	upstream *upstream.Set
+	servers  []mount
+	slots    chan struct{} // one for each call that may be in flight at once
+
+	mu  sync.Mutex // guards run
+	run *record    // nil between runs
+}
+
+func newGate(p *policy.Profile, u *upstream.Set) *gate {
+	return &gate{profile: p, upstream: u, servers: aliased(p), slots: make(chan struct{}, max(p.Parallel, 1))}
+}
+
+// open lets one run in; its record tells afterwards what it called.
+func (g *gate) open(servers []mount) *record {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.run = &record{servers: servers}
+	return g.run
+}
+
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.run = nil
+}
+
+func (g *gate) current() *record {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.run
+}
+
+// serve is the sandbox.Handler of every session: one switch, and what it does
+// not know it refuses.
+func (g *gate) serve(ctx context.Context, method string, params json.RawMessage) (any, error) {
+	run := g.current()
+	if run == nil {
+		return nil, refuse("invalid", "no run is active: a call can only be made while run_python runs")
+	}
+	var p struct {
+		Server    string          `json:"server"`
+		Tool      string          `json:"tool"`
+		Arguments json.RawMessage `json:"arguments"`
+		Query     string          `json:"query"`
+		Limit     int             `json:"limit"`
+		Servers   []string        `json:"servers"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, refuse("invalid", "malformed parameters of %q", method)
+	}
+	switch method {
+	case "call":
+		return g.call(ctx, run, p.Server, p.Tool, p.Arguments)
+	case "tools":
+		return g.tools(ctx, run, p.Server)
+	case "search":
+		return g.search(ctx, run, p.Query, p.Limit, p.Servers)
+	case "servers":
+		return map[string]any{"servers": run.servers}, nil
+	case "manual":
+		return map[string]string{"text": manual(g.profile, run.servers)}, nil
+	default:
+		return nil, refuse("invalid", "unknown request %q", method)
+	}
+}
+
+// call makes one tools/call if the policy allows it.
+func (g *gate) call(ctx context.Context, run *record, name, tool string, args json.RawMessage) (any, error) {
+	s, err := g.server(run, name)
+	if err != nil {
+		return nil, err
+	}
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
+	set := run.add(s.Name, tool)
+	if _, err := g.profile.CheckCall(s.Name, tool, args); err != nil {
+		if hint := g.misspelt(s, tool); hint != nil {
+			return nil, hint
+		}
+		return nil, refuse("policy", "%v", err)
+	}
+	if err := g.known(ctx, s, tool); err != nil {
+		return nil, err
+	}
+	select {
+	case g.slots <- struct{}{}:
+		defer func() { <-g.slots }()
+	case <-ctx.Done():
+		return nil, refuse("server", "%s.%s: not sent: the run has ended", s.Name, tool)
+	}
+	set(inFlight)
+	result, err := g.upstream.Call(ctx, s.Name, tool, args)
+	if err != nil {
+		set(outcome(ctx, err))
+		return nil, serverError(err)
+	}
+	set(completed)
+	if len(result) > sandbox.MaxFrame-1024 {
+		return nil, refuse("server", "%s.%s: the result has %d bytes, more than the %d that fit; the call was made", s.Name, tool, len(result), sandbox.MaxFrame-1024)
+	}
+	return result, nil
+}
+
+func (g *gate) server(run *record, name string) (mount, error) {
+	if s, ok := find(run.servers, name); ok {
+		return s, nil
+	}
+	if s, ok := find(g.servers, name); ok {
+		return mount{}, refuse("policy", "server %q is not among the servers of this run: %s", s.Name, names(run.servers))
+	}
+	unknown := &policy.UnknownServer{Server: name, Profile: g.profile.Name, Servers: serverNames(run.servers)}
+	return mount{}, refuse("policy", "%v", unknown)
+}
+
+// known refuses a tool that the server does not have, in words that let the
+// caller find the right one.
+func (g *gate) known(ctx context.Context, s mount, tool string) error {
+	tools, err := g.allowed(ctx, s)
+	if err != nil {
+		return err
+	}
+	for _, t := range tools {
+		if t.Name == tool {
+			return nil
+		}
+	}
+	return notFound(s, tool, tools)
+}
+
+// misspelt tells a wrong name from a denied one, if the server's tools are
+// known already: a server is not started to word a denial.
+func (g *gate) misspelt(s mount, tool string) error {
+	tools, ok := g.upstream.Known(s.Name)
+	if !ok {
+		return nil
+	}
+	for _, t := range tools {
+		if t.Name == tool {
+			return nil
+		}
+	}
+	return notFound(s, tool, g.filter(s, tools))
+}
+
+func notFound(s mount, tool string, tools []aliasedTool) error {
+	var list []string
+	for _, t := range tools {
+		list = append(list, t.Name)
+	}
+	if hint := policy.DidYouMean(tool, list); hint != "" {
+		return refuse("tool_not_found", "tool not found in server %s: %s%s", s.Name, tool, hint)
+	}
+	if len(list) > 8 {
+		list = append(list[:8], fmt.Sprintf("+%d more", len(list)-8))
+	}
+	return refuse("tool_not_found", "tool not found in server %s: %s; tools: %s", s.Name, tool, strings.Join(list, ", "))
+}
+
+func refuse(kind, format string, args ...any) error {
+	return &sandbox.Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
+}
+
+// outcome is the state of a call that has no result. After the end of its run
+// all that is known of a call that was sent is that it is in flight.
+func outcome(ctx context.Context, err error) string {
+	var u *upstream.Error
+	switch {
+	case errors.As(err, &u) && !u.Sent:
+		return neverSent
+	case ctx.Err() != nil:
+		return inFlight
+	}
+	return failed
+}
+
+// serverError gives an upstream error its kind.
+func serverError(err error) error {
+	kind := "server"
+	var u *upstream.Error
+	if errors.As(err, &u) && u.Kind == upstream.KindTool {
+		kind = "tool"
+	}
+	return &sandbox.Error{Kind: kind, Message: err.Error()}
+}

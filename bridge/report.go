@@ -1,0 +1,132 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"bridge/policy"
+	"bridge/sandbox"
+)
+
+// Status is how a run ended.
+type Status string
+
+// The statuses an agent sees. ValidationError means that nothing ran.
+const (
+	Success         Status = "success"
+	Error           Status = "error"
+	Timeout         Status = "timeout"
+	Cancelled       Status = "cancelled"
+	ValidationError Status = "validation_error"
+)
+
+// Report is what became of one run, before it is put into words.
+type Report struct {
+	Profile  *policy.Profile
+	Status   Status
+	Timeout  time.Duration
+	Servers  []string // as the run named them
+	Result   sandbox.Result
+	ExitCode *int
+	Message  string // of the bridge itself: why a run did not end by itself
+	New      bool   // the session is new, and the agent had another before
+	Lost     bool   // the session is gone
+	Calls    []Call
+	Further  int // calls beyond those listed
+}
+
+// invalid reports a request that could not be run.
+func (r *Report) invalid(err error) *Report {
+	r.Status, r.Message = ValidationError, err.Error()
+	return r
+}
+
+// failed reports a run that the bridge could not make.
+func (r *Report) failed(err error) *Report {
+	r.Status, r.Message = Error, err.Error()
+	return r
+}
+
+// cancelled reports a run that was cancelled before it began.
+func (r *Report) cancelled() *Report {
+	r.Status, r.Message = Cancelled, "cancelled before it began; nothing ran"
+	return r
+}
+
+// ByItself tells whether the code came to an end of its own, good or bad.
+func (r *Report) ByItself() bool {
+	return !r.Lost && r.Status != Timeout && r.Status != Cancelled
+}
+
+// fill takes over the result of the sandbox and finds its words.
+func (r *Report) fill(result sandbox.Result) {
+	r.Result = result
+	r.Lost = result.Lost != nil
+	late := errors.Is(result.Stopped, context.DeadlineExceeded)
+	switch {
+	case r.Lost:
+		r.lost(result.Lost, late)
+	case result.Status == sandbox.Succeeded:
+		r.Status = Success
+	case late:
+		r.Status = Timeout
+		r.Message = fmt.Sprintf("run_python: stopped after %s, the timeout of this run; variables were kept", r.Timeout)
+	case result.Stopped != nil:
+		r.Status = Cancelled
+		r.Message = "run_python: cancelled; variables were kept"
+	default:
+		r.Status = Error
+		r.ExitCode = result.ExitCode
+		if r.ExitCode == nil {
+			one := 1 // as Python exits after an exception that nobody caught
+			r.ExitCode = &one
+		}
+	}
+}
+
+// lost words the end of a sandbox in the middle of a run.
+func (r *Report) lost(l *sandbox.Loss, late bool) {
+	r.Status = Error
+	var what string
+	switch {
+	case l.OutOfMemory:
+		what = fmt.Sprintf("killed: out of memory at %s, the memory of profile %q", size(r.Profile.Limits.Memory), r.Profile.Name)
+		r.exit(l.Exit)
+	case l.Killed && late:
+		r.Status = Timeout
+		what = fmt.Sprintf("killed %s after its timeout of %s, which it did not heed", sandbox.Grace, r.Timeout)
+	case l.Killed:
+		r.Status = Cancelled
+		what = fmt.Sprintf("killed %s after it was cancelled, which it did not heed", sandbox.Grace)
+	case l.Closed:
+		r.Status = Cancelled
+		what = "ended: the bridge is closing"
+	default:
+		what = l.Error()
+		if l.Reason == "" {
+			r.exit(l.Exit)
+		}
+	}
+	r.Message = "run_python: " + what + "; variables and files of the session were lost"
+}
+
+// exit gives the exit code as a shell would: 128 and the signal's number.
+func (r *Report) exit(e sandbox.Exit) {
+	code := e.Code
+	if e.Signal != 0 {
+		code = 128 + e.Signal
+	}
+	r.ExitCode = &code
+}
+
+// size writes bytes in the largest binary unit that fits exactly.
+func size(n int64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	i := 0
+	for i < len(units)-1 && n >= 1024 && n%1024 == 0 {
+		n, i = n/1024, i+1
+	}
+	return fmt.Sprintf("%d%s", n, units[i])
+}

@@ -1,0 +1,168 @@
+package bridge
+
+import (
+	"fmt"
+	"strings"
+
+	"bridge/sandbox"
+)
+
+// This file is the one place where a report is put into words for the agent.
+
+// structured is the structuredContent of a result. Empty fields are left out.
+type structured struct {
+	Status         Status             `json:"status"`
+	Background     string             `json:"background,omitempty"`
+	Stdout         string             `json:"stdout,omitempty"`
+	Stderr         string             `json:"stderr,omitempty"`
+	Result         string             `json:"result,omitempty"`
+	Error          *sandbox.Exception `json:"error,omitempty"`
+	ExitCode       *int               `json:"exitCode,omitempty"`
+	TimeoutSeconds int                `json:"timeoutSeconds,omitempty"`
+	Servers        []string           `json:"servers,omitempty"`
+	Session        string             `json:"session,omitempty"`
+	Calls          []Call             `json:"calls,omitempty"`
+	Truncated      bool               `json:"truncated,omitempty"`
+}
+
+// words returns a report as text and as structured content. Both hold the
+// same pieces, cut to the same lengths.
+func (r *Report) words() (string, structured) {
+	s := structured{
+		Status: r.Status, Error: r.exception(), ExitCode: r.ExitCode, Servers: r.Servers,
+		TimeoutSeconds: int(r.Timeout.Seconds()),
+	}
+	switch {
+	case r.Lost:
+		s.Session = "lost"
+	case r.New:
+		s.Session = "new"
+	}
+	if r.Status == ValidationError {
+		s.TimeoutSeconds = 0
+	}
+	traceback := ""
+	if s.Error != nil {
+		traceback = s.Error.Traceback
+	}
+	value := ""
+	if r.Result.Value != nil {
+		value = *r.Result.Value
+	}
+	pieces := []piece{
+		pieceOf(r.Result.Background), pieceOf(r.Result.Stdout),
+		{head: value}, pieceOf(r.Result.Stderr), {head: traceback},
+	}
+	s.Truncated = fit(pieces, r.budget())
+	s.Background, s.Stdout, s.Result, s.Stderr = pieces[0].String(), pieces[1].String(), pieces[2].String(), pieces[3].String()
+	if s.Error != nil {
+		s.Error.Traceback = pieces[4].String()
+	}
+	if !r.ByItself() {
+		s.Calls = r.Calls
+	}
+	return r.text(&s), s
+}
+
+func (r *Report) budget() int {
+	if r.Profile == nil || r.Profile.Output <= 0 {
+		return 24 << 10
+	}
+	return r.Profile.Output
+}
+
+// exception is the error of the structured content: the code's own, or the
+// bridge's word on a run that did not end by itself.
+func (r *Report) exception() *sandbox.Exception {
+	if r.Message != "" {
+		return &sandbox.Exception{Type: errorType(r), Message: r.Message}
+	}
+	if r.Result.Error == nil {
+		return nil
+	}
+	e := *r.Result.Error
+	return &e
+}
+
+func errorType(r *Report) string {
+	switch {
+	case r.Status == Timeout:
+		return "TimeoutError"
+	case r.Status == Cancelled:
+		return "CancelledError"
+	case r.Status == ValidationError:
+		return "ValueError"
+	case r.Lost && r.Result.Lost != nil && r.Result.Lost.OutOfMemory:
+		return "MemoryError"
+	case r.Lost:
+		return "ProcessLost"
+	}
+	return "SandboxError"
+}
+
+// text is content[0]: for failures a line of status first, then what was
+// printed, the last value, stderr, and the error.
+func (r *Report) text(s *structured) string {
+	var b lines
+	if r.Status != Success {
+		b.add("status: " + string(r.Status))
+		if r.ExitCode != nil {
+			b.add(fmt.Sprintf("exit code: %d", *r.ExitCode))
+		}
+	}
+	if r.New {
+		b.add("note: this session is new; variables and files of earlier runs are gone")
+	}
+	b.section("background output since the last run:", s.Background)
+	b.add(s.Stdout)
+	b.add(s.Result)
+	b.section("stderr:", s.Stderr)
+	switch {
+	case r.Message != "":
+		b.add(r.Message)
+	case s.Error != nil && s.Error.Traceback != "":
+		b.add(s.Error.Traceback)
+	case s.Error != nil:
+		b.add(s.Error.Type + ": " + s.Error.Message)
+	}
+	r.addCalls(&b, s.Calls)
+	if b.Len() == 0 {
+		return "Success (no output)"
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// addCalls says what became of the calls of a run that did not end by itself.
+func (r *Report) addCalls(b *lines, calls []Call) {
+	if len(calls) == 0 {
+		return
+	}
+	b.add("calls made by this run:")
+	for _, c := range calls {
+		b.add(fmt.Sprintf("  %s.%s: %s", c.Server, c.Tool, c.State))
+	}
+	if r.Further > 0 {
+		b.add(fmt.Sprintf("  and %d more", r.Further))
+	}
+}
+
+// lines builds a text of pieces that each begin on a line of their own.
+type lines struct{ strings.Builder }
+
+func (b *lines) add(text string) {
+	if text == "" {
+		return
+	}
+	b.WriteString(text)
+	if !strings.HasSuffix(text, "\n") {
+		b.WriteByte('\n')
+	}
+}
+
+func (b *lines) section(title, text string) {
+	if text == "" {
+		return
+	}
+	b.add(title)
+	b.add(text)
+}

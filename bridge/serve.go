@@ -1,0 +1,312 @@
+package bridge
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+const (
+	maxLine    = 32 << 20 // bytes of one message of the agent
+	maxWaiting = 64       // runs that may wait for their turn
+)
+
+// Serve speaks MCP over newline-delimited JSON-RPC until in ends or ctx is
+// done. At the end of in, the requests that are under way are answered first;
+// when ctx is done they are given up. Either way nothing is left running that
+// belongs to a request.
+//
+// The loop is the bridge's own, over the library's HandleMessage, because a
+// cancellation must reach a run that still waits for its turn, an answer must
+// not be lost at the end of in, and ids are to be given back as they came.
+func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	c := &conn{
+		server: b.newServer(), out: out, cancel: cancel,
+		notes:    make(chan mcp.JSONRPCNotification, 64),
+		requests: map[string]context.CancelFunc{}, turn: closed(),
+	}
+	if err := c.server.RegisterSession(ctx, c); err != nil {
+		return err
+	}
+	defer c.server.UnregisterSession(ctx, c.SessionID())
+	ctx = c.server.WithContext(ctx, c)
+
+	read := make(chan error, 1)
+	go func() { read <- c.read(ctx, in, b.Warm) }()
+	var err error
+	select {
+	case err = <-read:
+		c.stopListening()
+		done := make(chan struct{})
+		go func() { c.work.Wait(); close(done) }()
+		select {
+		case <-done:
+		case <-ctx.Done():
+		}
+	case <-ctx.Done():
+		// The reader may be blocked for ever; it ends with the process.
+		c.stopListening()
+	}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// conn is one agent's connection. It is the library's ClientSession.
+type conn struct {
+	server *server.MCPServer
+	cancel context.CancelCauseFunc
+	notes  chan mcp.JSONRPCNotification
+	work   sync.WaitGroup
+
+	writing sync.Mutex // guards out
+	out     io.Writer
+
+	mu          sync.Mutex // guards what follows
+	initialized bool
+	requests    map[string]context.CancelFunc // by the id's bytes
+	listens     []context.CancelFunc
+	turn        <-chan struct{} // closed when the last run that came has ended
+	waiting     int
+}
+
+func closed() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+func (c *conn) Initialize() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.initialized = true
+}
+
+func (c *conn) Initialized() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.initialized
+}
+
+func (c *conn) NotificationChannel() chan<- mcp.JSONRPCNotification { return c.notes }
+func (c *conn) SessionID() string                                   { return "stdio" }
+
+// message is what the loop itself needs to know of a line.
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params struct {
+		RequestID json.RawMessage `json:"requestId"`
+	} `json:"params"`
+}
+
+// read handles one line after the other until in ends. The first request
+// starts the sandbox, when it has been answered.
+func (c *conn) read(ctx context.Context, in io.Reader, warm func()) error {
+	var once sync.Once
+	lines := bufio.NewReaderSize(in, 64<<10)
+	for {
+		line, err := readLine(lines, maxLine)
+		if errors.Is(err, errLong) {
+			c.fail(nil, mcp.PARSE_ERROR, fmt.Sprintf("a message has more than %d bytes", maxLine))
+			continue
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			c.handle(ctx, line, func() { once.Do(warm) })
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (c *conn) handle(ctx context.Context, line []byte, answered func()) {
+	var m message
+	if err := json.Unmarshal(line, &m); err != nil {
+		m = message{} // the library words the error
+	}
+	switch {
+	case m.Method == "notifications/cancelled":
+		c.mu.Lock()
+		cancel := c.requests[string(m.Params.RequestID)]
+		c.mu.Unlock()
+		if cancel != nil {
+			cancel()
+		}
+	case len(m.ID) == 0 || m.Method == "" || isNull(m.ID):
+		c.answer(nil, c.server.HandleMessage(ctx, line))
+	default:
+		c.request(ctx, m, line, answered)
+	}
+}
+
+// request answers one request in a goroutine of its own. Runs take their turn
+// in the order in which they came.
+func (c *conn) request(ctx context.Context, m message, line []byte, answered func()) {
+	id := string(m.ID)
+	rctx, cancel := context.WithCancel(ctx)
+	c.mu.Lock()
+	if _, used := c.requests[id]; used {
+		c.mu.Unlock()
+		cancel()
+		c.fail(m.ID, mcp.INVALID_REQUEST, "a request with this id is under way")
+		return
+	}
+	c.requests[id] = cancel
+	before, ended := c.turn, make(chan struct{})
+	run := m.Method == "tools/call"
+	switch {
+	case run && c.waiting == maxWaiting:
+		delete(c.requests, id)
+		c.mu.Unlock()
+		cancel()
+		c.fail(m.ID, mcp.INTERNAL_ERROR, fmt.Sprintf("%d runs are waiting already", maxWaiting))
+		return
+	case run:
+		c.turn = ended
+		c.waiting++
+	case m.Method == "subscriptions/listen":
+		c.listens = append(c.listens, cancel)
+	}
+	c.mu.Unlock()
+
+	work := func() {
+		defer answered()
+		defer c.forget(id, cancel)
+		if run {
+			defer func() { c.mu.Lock(); c.waiting--; c.mu.Unlock(); close(ended) }()
+			select {
+			case <-before:
+			case <-rctx.Done():
+				<-before // those behind wait for the one before, too
+				return
+			}
+		}
+		response := c.server.HandleMessage(rctx, line)
+		if rctx.Err() != nil {
+			return // cancelled: the specification wants no response
+		}
+		c.answer(m.ID, response)
+	}
+	if m.Method == "initialize" {
+		work()
+		return
+	}
+	c.work.Go(work)
+}
+
+func (c *conn) forget(id string, cancel context.CancelFunc) {
+	c.mu.Lock()
+	delete(c.requests, id)
+	c.mu.Unlock()
+	cancel()
+}
+
+// stopListening ends the streams that an agent listens on: they never end by
+// themselves.
+func (c *conn) stopListening() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, cancel := range c.listens {
+		cancel()
+	}
+}
+
+// reply is a response with the id as the agent wrote it.
+type reply struct {
+	JSONRPC string                   `json:"jsonrpc"`
+	ID      json.RawMessage          `json:"id"`
+	Result  any                      `json:"result,omitempty"`
+	Error   *mcp.JSONRPCErrorDetails `json:"error,omitempty"`
+}
+
+// answer writes a response, with the id as the agent wrote it, after the
+// notifications that came before it.
+func (c *conn) answer(id json.RawMessage, response mcp.JSONRPCMessage) {
+	if response == nil {
+		return
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	for {
+		select {
+		case n := <-c.notes:
+			c.write(n)
+			continue
+		default:
+		}
+		break
+	}
+	if id == nil {
+		c.write(response)
+		return
+	}
+	switch r := response.(type) {
+	case mcp.JSONRPCResponse:
+		c.write(reply{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Result: r.Result})
+	case mcp.JSONRPCError:
+		c.write(reply{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Error: &r.Error})
+	default:
+		c.write(response)
+	}
+}
+
+func (c *conn) fail(id json.RawMessage, code int, text string) {
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	details := mcp.NewJSONRPCErrorDetails(code, text, nil)
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.write(reply{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Error: &details})
+}
+
+// write sends one message. The caller holds writing. An agent that cannot be
+// written to is gone.
+func (c *conn) write(v any) {
+	line, err := json.Marshal(v)
+	if err == nil {
+		_, err = c.out.Write(append(line, '\n'))
+	}
+	if err != nil {
+		c.cancel(fmt.Errorf("writing to the agent: %w", err))
+	}
+}
+
+var errLong = errors.New("line too long")
+
+// readLine returns the next line, also an unended last one with io.EOF. Of a
+// line over the limit it reads all and keeps nothing.
+func readLine(r *bufio.Reader, limit int) ([]byte, error) {
+	var line []byte
+	long := false
+	for {
+		part, err := r.ReadSlice('\n')
+		if long = long || len(line)+len(part) > limit; long {
+			line = nil
+		} else {
+			line = append(line, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case long && err == nil:
+			return nil, errLong
+		default:
+			return line, err
+		}
+	}
+}

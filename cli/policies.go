@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"bridge/policy"
+)
+
+// choice is which profile of which policies a command is to use.
+type choice struct {
+	profile  string
+	policies []string
+}
+
+func (c *choice) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&c.profile, "profile", "default", "the `NAME` of the profile to run under")
+	cmd.Flags().StringArrayVar(&c.policies, "policies", nil, "a policy file or a folder of them, at `PATH` (repeatable)")
+}
+
+// load reads the policies and finds the profile.
+func (c *choice) load() (*policy.Profile, error) {
+	p, err := policy.Load(c.paths())
+	if err != nil {
+		return nil, err
+	}
+	return p.Profile(c.profile)
+}
+
+// paths are where the policies are: as the command line says, else the
+// environment, else the user's own folder. None stands for those built in.
+// The current folder is not among them, because a cloned repository must not
+// be able to loosen anything.
+func (c *choice) paths() []string {
+	if len(c.policies) > 0 {
+		return c.policies
+	}
+	if list := filepath.SplitList(os.Getenv("BRIDGE_POLICIES")); len(list) > 0 {
+		return list
+	}
+	if dir, err := os.UserConfigDir(); err == nil {
+		dir = filepath.Join(dir, "bridge", "policies")
+		if st, err := os.Stat(dir); err == nil && st.IsDir() {
+			return []string{dir}
+		}
+	}
+	return nil
+}
+
+// report prints a policy's mistakes, each on a line that begins with its
+// position, and returns the exit status.
+func report(err error) error {
+	fmt.Fprintln(os.Stderr, err)
+	return exitStatus(1)
+}

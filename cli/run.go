@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bridge/bridge"
+)
+
+func newRun() *cobra.Command {
+	var c choice
+	var code string
+	var servers []string
+	var timeout int
+	cmd := &cobra.Command{
+		Use:   "run [--profile NAME] (-c CODE | FILE | -)",
+		Short: "run Python once under a profile, as an agent would",
+		Long: `run starts a session under a profile, runs the code in it once, and ends it. What
+the code prints comes as it is printed, the value of its last expression after it.
+The exit status is the code's; 124 after a timeout, 130 after an interrupt.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			source, err := source(cmd, code, args)
+			if err != nil {
+				return err
+			}
+			r := bridge.Request{Code: source, Servers: servers}
+			if cmd.Flags().Changed("timeout") {
+				r.Timeout = &timeout
+			}
+			return run(&c, r)
+		},
+	}
+	c.flags(cmd)
+	cmd.Flags().StringVarP(&code, "code", "c", "", "the Python source `CODE`")
+	cmd.Flags().StringSliceVar(&servers, "servers", nil, "the `NAMES` of the servers the code may use (default all of the profile)")
+	cmd.Flags().IntVar(&timeout, "timeout", 0, "stop the code after so many `SECONDS` (default the profile's)")
+	return cmd
+}
+
+// source returns the code to run: given, in a file, or on stdin.
+func source(cmd *cobra.Command, code string, args []string) (string, error) {
+	switch given := cmd.Flags().Changed("code"); {
+	case given && len(args) > 0, len(args) > 1:
+		return "", usagef("run takes one of -c CODE, FILE and -")
+	case given:
+		return code, nil
+	case len(args) == 0:
+		return "", usagef("no code: run takes -c CODE, FILE or -")
+	case args[0] == "-":
+		b, err := io.ReadAll(os.Stdin)
+		return string(b), err
+	}
+	b, err := os.ReadFile(args[0])
+	return string(b), err
+}
+
+func run(c *choice, r bridge.Request) error {
+	if strings.TrimSpace(r.Code) == "" {
+		return usagef("the code is blank")
+	}
+	b, err := c.bridge(slog.LevelWarn)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	ctx, stop := signals()
+	defer stop()
+	t := terminal{out: os.Stdout, err: os.Stderr}
+	report := b.Run(ctx, r, t.write)
+	return t.finish(report)
+}
+
+// terminal shows a run to a person, or to a pipe.
+type terminal struct {
+	out, err io.Writer
+	last     string // the last text on stdout
+}
+
+func (t *terminal) write(stream, text string, skipped int64) {
+	w := t.out
+	if stream == "stderr" {
+		w = t.err
+	} else if text != "" {
+		t.last = text
+	}
+	if skipped > 0 {
+		fmt.Fprintf(w, "\n[%d bytes left out]\n", skipped)
+	}
+	io.WriteString(w, text)
+}
+
+// finish prints what is left to say and returns the exit status.
+func (t *terminal) finish(r *bridge.Report) error {
+	if t.last != "" && !strings.HasSuffix(t.last, "\n") {
+		fmt.Fprintln(t.out)
+	}
+	if r.Result.Value != nil {
+		fmt.Fprintln(t.out, *r.Result.Value)
+	}
+	switch {
+	case r.Message != "":
+		fmt.Fprintf(t.err, "bridge: %s\n", r.Message)
+	case r.Result.Error != nil:
+		fmt.Fprintln(t.err, strings.TrimSuffix(r.Result.Error.Traceback, "\n"))
+	}
+	switch {
+	case r.Status == bridge.Success:
+		return nil
+	case r.Status == bridge.Timeout:
+		return exitStatus(124)
+	case r.Status == bridge.Cancelled:
+		return exitStatus(130)
+	case r.ExitCode != nil && *r.ExitCode > 0 && *r.ExitCode < 256:
+		return exitStatus(*r.ExitCode)
+	}
+	return exitStatus(1)
+}

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"bridge/bridge"
+	"bridge/policy"
+	"bridge/sandbox"
+	"bridge/sandbox/native"
+	"bridge/upstream"
+)
+
+func newServe() *cobra.Command {
+	var c choice
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "serve run_python over MCP on stdin and stdout (what bridge does without a command)",
+		Args:  noArgs,
+		RunE:  func(*cobra.Command, []string) error { return serve(&c) },
+	}
+	c.flags(cmd)
+	return cmd
+}
+
+func noArgs(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("unexpected argument %q", args[0])
+	}
+	return nil
+}
+
+func serve(c *choice) error {
+	b, err := c.bridge(slog.LevelInfo)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if term.IsTerminal(int(os.Stdin.Fd())) {
+		fmt.Fprintf(os.Stderr, "bridge: waiting for an MCP client on stdin, under profile %q\n", c.profile)
+		fmt.Fprintf(os.Stderr, "bridge: hint: a client starts this command itself: claude mcp add bridge -- bridge --profile %s\n", c.profile)
+		fmt.Fprintf(os.Stderr, "bridge: hint: to try the profile by hand: bridge run --profile %s -c 'print(1 + 1)'\n", c.profile)
+	}
+	ctx, stop := signals()
+	defer stop()
+	go hangup(os.Stdout, stop)
+	err = b.Serve(ctx, os.Stdin, os.Stdout)
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// signals returns a context that ends when the process is asked to. A pipe
+// that nobody reads is an error of a write, not the end of the process: there
+// is a sandbox to put away first.
+func signals() (context.Context, context.CancelFunc) {
+	signal.Ignore(syscall.SIGPIPE)
+	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+}
+
+// bridge puts together what the chosen profile asks for.
+func (c *choice) bridge(level slog.Level) (*bridge.Bridge, error) {
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	p, err := c.load()
+	if err != nil {
+		var list policy.Errors
+		if errors.As(err, &list) {
+			return nil, report(list)
+		}
+		return nil, err
+	}
+	e, err := engine(p)
+	if err != nil {
+		return nil, err
+	}
+	return bridge.New(bridge.Options{
+		Profile: p, Engine: e, Upstream: upstream.New(definitions(p), log), Version: version, Log: log,
+	}), nil
+}
+
+// engine returns the engine that a profile names. An engine that is named and
+// is not there is an error, never another engine.
+func engine(p *policy.Profile) (sandbox.Engine, error) {
+	switch p.Engine {
+	case "", "native":
+		return native.New(), nil
+	}
+	return nil, fmt.Errorf("profile %q wants the engine %q, which this version does not have; engines: native", p.Name, p.Engine)
+}
+
+// definitions are the servers that a profile mounts, as package upstream
+// wants them.
+func definitions(p *policy.Profile) []upstream.Definition {
+	var list []upstream.Definition
+	for _, s := range p.Servers {
+		list = append(list, upstream.Definition{
+			Name: s.Name, Description: s.Description, Command: s.Command, Args: s.Args, Env: s.Env, Cwd: s.Cwd,
+			StartTimeout: s.StartTimeout, CallTimeout: s.CallTimeout,
+		})
+	}
+	return list
+}

@@ -1,0 +1,241 @@
+package harness
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func agentOf(ts *testscript.TestScript) *agent {
+	return ts.Value(agentKey{}).(*agent)
+}
+
+// cmdMCP plays an agent:
+//
+//	mcp connect [-modern] COMMAND…   start a server and greet it
+//	mcp METHOD [PARAMS]              one request; its result to stdout, an error to stderr
+//	mcp cancel                       cancel the run that run_python -bg has begun
+//	mcp wait                         wait for that run's result
+//	mcp unanswered                   that run has not been answered
+//	mcp pid                          the server's process id to stdout
+//	mcp signal TERM|INT|KILL         end the server, and see that nothing of it is left
+//	mcp vanish                       be gone, as a client that crashes; nothing of the server must be left
+//	mcp close                        close the server's stdin; it must end with status 0
+func cmdMCP(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) == 0 {
+		usage(ts, "mcp connect [-modern] COMMAND… | METHOD [PARAMS] | cancel | wait | unanswered | pid | signal NAME | vanish | close")
+	}
+	a := agentOf(ts)
+	switch args[0] {
+	case "connect":
+		outcome(ts, neg, mcpConnect(ts, a, args[1:]), nil)
+	case "close":
+		outcome(ts, neg, a.close(), nil)
+	case "signal":
+		signals := map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL}
+		if len(args) != 2 || signals[args[1]] == 0 {
+			usage(ts, "mcp signal TERM|INT|KILL")
+		}
+		outcome(ts, neg, a.signal(signals[args[1]]), nil)
+	case "vanish":
+		outcome(ts, neg, a.vanish(), nil)
+	case "pid":
+		fmt.Fprintln(ts.Stdout(), a.cmd.Process.Pid)
+	case "cancel":
+		outcome(ts, neg, a.send(map[string]any{
+			"jsonrpc": "2.0", "method": "notifications/cancelled",
+			"params": map[string]any{"requestId": a.background},
+		}), nil)
+	case "unanswered":
+		if len(a.pending) > 0 {
+			ts.Fatalf("the run was answered")
+		}
+	case "wait":
+		ts.Check(a.awaitBackground(ts, neg))
+	default:
+		params := map[string]any{}
+		if len(args) > 1 {
+			ts.Check(json.Unmarshal([]byte(args[1]), &params))
+		}
+		result, err := a.call(args[0], params)
+		outcome(ts, neg, err, result)
+	}
+}
+
+func mcpConnect(ts *testscript.TestScript, a *agent, args []string) error {
+	modern := len(args) > 0 && args[0] == "-modern"
+	if modern {
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		usage(ts, "mcp connect [-modern] COMMAND…")
+	}
+	path, err := lookPath(args[0], ts.Getenv("PATH"))
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(path, args[1:]...)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = environ(ts)
+	return a.connect(cmd, modern)
+}
+
+// environ is the scenario's environment, as far as commands are to see it.
+func environ(ts *testscript.TestScript) []string {
+	var env []string
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME", "TOY_LOG", "BRIDGE_POLICIES", "SECRET", "NPM", "GOCOVERDIR"} {
+		if v := ts.Getenv(name); v != "" {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+func lookPath(name, path string) (string, error) {
+	if strings.ContainsRune(name, '/') {
+		return name, nil
+	}
+	for _, dir := range strings.Split(path, ":") {
+		if st, err := os.Stat(dir + "/" + name); err == nil && st.Mode()&0o111 != 0 && !st.IsDir() {
+			return dir + "/" + name, nil
+		}
+	}
+	return "", fmt.Errorf("%s: not found in PATH", name)
+}
+
+// outcome prints a result or an error, and fails the scenario if it was not
+// the expected one of them.
+func outcome(ts *testscript.TestScript, neg bool, err error, result json.RawMessage) {
+	if err != nil {
+		fmt.Fprintln(ts.Stderr(), err)
+		if !neg {
+			ts.Fatalf("%v", err)
+		}
+		return
+	}
+	if result != nil {
+		var b bytes.Buffer
+		ts.Check(json.Indent(&b, result, "", "  "))
+		fmt.Fprintln(ts.Stdout(), b.String())
+	}
+	if neg {
+		ts.Fatalf("no error")
+	}
+}
+
+// cmdRunPython calls run_python with the code in a file:
+//
+//	run_python [-bg] [-timeout SECONDS] [-servers A,B] FILE
+//
+// The text of the result goes to stdout, or to stderr if it is an error, which
+// wants "!"; the structured content goes to the file result.json. With -bg it
+// does not wait for the answer: see mcp cancel and mcp wait.
+func cmdRunPython(ts *testscript.TestScript, neg bool, args []string) {
+	const how = "run_python [-bg] [-timeout SECONDS] [-servers A,B] FILE"
+	params, background := map[string]any{}, false
+	for len(args) > 1 {
+		switch {
+		case args[0] == "-bg":
+			background = true
+			args = args[1:]
+			continue
+		case args[0] == "-timeout" && len(args) > 2:
+			n, err := strconv.ParseFloat(args[1], 64)
+			ts.Check(err)
+			params["timeout"] = n
+		case args[0] == "-servers" && len(args) > 2:
+			params["servers"] = strings.Split(args[1], ",")
+		default:
+			usage(ts, how)
+		}
+		args = args[2:]
+	}
+	if len(args) != 1 {
+		usage(ts, how)
+	}
+	params["code"] = ts.ReadFile(args[0])
+	a := agentOf(ts)
+	id, c, err := a.begin("tools/call", map[string]any{"name": "run_python", "arguments": params})
+	ts.Check(err)
+	if background {
+		a.background, a.pending = id, c
+		return
+	}
+	raw, err := a.await(c)
+	ts.Check(err)
+	show(ts, neg, raw)
+}
+
+// awaitBackground waits for the run that was begun with -bg. Negated, the
+// result must be an error, or not come at all.
+func (a *agent) awaitBackground(ts *testscript.TestScript, neg bool) error {
+	raw, err := a.await(a.pending)
+	if err != nil {
+		return err
+	}
+	show(ts, neg, raw)
+	return nil
+}
+
+func show(ts *testscript.TestScript, neg bool, raw json.RawMessage) {
+	var r struct {
+		Content []struct {
+			Type, Text string
+		}
+		StructuredContent json.RawMessage
+		IsError           bool
+	}
+	ts.Check(json.Unmarshal(raw, &r))
+	var b bytes.Buffer
+	ts.Check(json.Indent(&b, r.StructuredContent, "", "  "))
+	b.WriteByte('\n')
+	ts.Check(os.WriteFile(ts.MkAbs("result.json"), b.Bytes(), 0o644))
+	w := ts.Stdout()
+	if r.IsError {
+		w = ts.Stderr()
+	}
+	for _, c := range r.Content {
+		if c.Type == "text" {
+			fmt.Fprintln(w, c.Text)
+		} else {
+			fmt.Fprintf(w, "[%s]\n", c.Type)
+		}
+	}
+	if r.IsError != neg {
+		text := ""
+		for _, c := range r.Content {
+			text += c.Text
+		}
+		ts.Fatalf("isError is %v:\n%s", r.IsError, text)
+	}
+}
+
+// cmdWaitfor waits until a file holds a match:
+//
+//	waitfor FILE REGEXP
+func cmdWaitfor(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		usage(ts, "waitfor FILE REGEXP")
+	}
+	re, err := regexp.Compile("(?m)" + args[1])
+	ts.Check(err)
+	path := ts.MkAbs(args[0])
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		b, _ := os.ReadFile(path)
+		if re.Match(b) {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s: no match for %q within %s in:\n%s", args[0], args[1], patience, b)
+		}
+	}
+}

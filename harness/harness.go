@@ -1,0 +1,80 @@
+// Package harness makes testscript scenarios speak with the bridge: it plays
+// the agent over stdio, and tells what the bridge has left behind.
+//
+// It knows the MCP of an agent, and processes. It does not know how the
+// bridge is made.
+package harness
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// Require is the variable of the environment that turns every skip into a
+// failure: CI sets it to 1.
+const Require = "BRIDGE_TEST_REQUIRE"
+
+// Run runs the scenarios of a folder. The commands are those of testscript and
+// those listed in Commands; the conditions are those given.
+func Run(t *testing.T, dir string, conditions map[string]bool, env map[string]string) {
+	testscript.RunT(strict{t}, testscript.Params{
+		Dir:                 dir,
+		Cmds:                Commands(),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+		Condition: func(name string) (bool, error) {
+			return conditions[name], nil
+		},
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("TOY_LOG", e.WorkDir+"/toy.log")
+			e.Setenv("HOME", e.WorkDir+"/home")
+			e.Setenv("XDG_CONFIG_HOME", e.WorkDir+"/home/.config")
+			e.Values[agentKey{}] = &agent{work: e.WorkDir}
+			e.Defer(func() { e.Values[agentKey{}].(*agent).end() })
+			for name, value := range env {
+				e.Setenv(name, value)
+			}
+			return nil
+		},
+	})
+}
+
+// strict is a test in which a skip is a failure if the environment says so.
+type strict struct{ *testing.T }
+
+func (s strict) Run(name string, f func(testscript.T)) {
+	s.T.Run(name, func(t *testing.T) { f(strict{t}) })
+}
+
+func (s strict) Skip(why ...any) {
+	Skip(s.T, why...)
+}
+
+func (s strict) Verbose() bool { return testing.Verbose() }
+
+// Skip skips a test, or fails it where nothing may be skipped.
+func Skip(t testing.TB, why ...any) {
+	t.Helper()
+	if os.Getenv(Require) == "1" {
+		t.Fatal(append([]any{"skipped although " + Require + "=1: "}, why...)...)
+	}
+	t.Skip(why...)
+}
+
+// Commands are the commands of scenarios beyond testscript's own.
+func Commands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
+	return map[string]func(ts *testscript.TestScript, neg bool, args []string){
+		"mcp":        cmdMCP,
+		"run_python": cmdRunPython,
+		"waitfor":    cmdWaitfor,
+	}
+}
+
+// usage ends a scenario that calls a command in the wrong way.
+func usage(ts *testscript.TestScript, text string) {
+	ts.Fatalf("usage: %s", strings.TrimSpace(text))
+}

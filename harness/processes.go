@@ -1,0 +1,74 @@
+package harness
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// process is one process of a family, told apart from a later one of the same
+// number by the time it was started.
+type process struct {
+	pid     int
+	name    string
+	started string
+}
+
+func (p process) String() string { return fmt.Sprintf("%d (%s)", p.pid, p.name) }
+
+// descendants lists a process's children, their children, and so on.
+func descendants(pid int) []process {
+	children := map[int][]process{}
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		if parent, p, ok := stat(path); ok {
+			children[parent] = append(children[parent], p)
+		}
+	}
+	var family []process
+	for open := []int{pid}; len(open) > 0; open = open[1:] {
+		for _, c := range children[open[0]] {
+			family = append(family, c)
+			open = append(open, c.pid)
+		}
+	}
+	return family
+}
+
+// stat reads what matters here of a process's state. A zombie is not alive.
+func stat(path string) (parent int, p process, ok bool) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return 0, p, false
+	}
+	head, tail, _ := strings.Cut(string(b), ") ")
+	number, name, _ := strings.Cut(head, " (")
+	fields := strings.Fields(tail) // from the third field of proc_pid_stat(5) on
+	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
+		return 0, p, false
+	}
+	p.pid, _ = strconv.Atoi(number)
+	p.name, p.started = name, fields[19]
+	parent, _ = strconv.Atoi(fields[1])
+	return parent, p, true
+}
+
+// outlive returns those of a family that are still alive after a time. It
+// returns early when none is.
+func outlive(family []process, wait time.Duration) []process {
+	for deadline := time.Now().Add(wait); ; {
+		var alive []process
+		for _, p := range family {
+			if _, now, ok := stat(fmt.Sprintf("/proc/%d/stat", p.pid)); ok && now.started == p.started {
+				alive = append(alive, p)
+			}
+		}
+		if len(alive) == 0 || time.Now().After(deadline) {
+			return alive
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}

@@ -1,0 +1,5 @@
+package toy
+
+import "errors"
+
+func startDaemon(string) error { return errors.New("-daemon: not on windows") }

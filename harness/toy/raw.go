@@ -1,0 +1,73 @@
+package toy
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// rawHandlers answer calls past the library, which would not send such things.
+var rawHandlers = map[string]func(ctx context.Context, s *session, m message) any{
+	"raw": func(_ context.Context, _ *session, m message) any {
+		var args struct {
+			Result json.RawMessage `json:"result"`
+		}
+		json.Unmarshal(m.Params.Arguments, &args)
+		return result(m.ID, args.Result)
+	},
+	"refuse": func(_ context.Context, _ *session, m message) any {
+		var args struct {
+			Code    int             `json:"code"`
+			Message string          `json:"message"`
+			Data    json.RawMessage `json:"data"`
+		}
+		json.Unmarshal(m.Params.Arguments, &args)
+		return refusal(m.ID, args.Code, args.Message, args.Data)
+	},
+	"ask": func(ctx context.Context, s *session, m message) any {
+		var args struct {
+			Method string `json:"method"`
+		}
+		json.Unmarshal(m.Params.Arguments, &args)
+		answer, err := s.ask(ctx, string(m.ID), args.Method)
+		if err != nil {
+			return refusal(m.ID, mcp.INTERNAL_ERROR, err.Error(), nil)
+		}
+		text, _ := json.Marshal(mcp.NewToolResultText(string(answer)))
+		return result(m.ID, text)
+	},
+}
+
+// rawTools are the definitions of the tools that rawHandlers answer.
+func rawTools() []server.ServerTool {
+	return []server.ServerTool{
+		{Tool: mcp.NewTool("raw", mcp.WithDescription("Answer with a result as it is given."),
+			mcp.WithObject("result", mcp.Required(), mcp.Description("The whole CallToolResult."))), Handler: echo},
+		{Tool: mcp.NewTool("refuse", mcp.WithDescription("Answer with a JSON-RPC error."),
+			mcp.WithInteger("code", mcp.Required(), mcp.Description("Its code.")),
+			mcp.WithString("message", mcp.Required(), mcp.Description("Its message.")),
+			mcp.WithObject("data", mcp.Description("Its data."))), Handler: echo},
+		{Tool: mcp.NewTool("ask", mcp.WithDescription("Send a request to the client and answer with what comes back."),
+			mcp.WithString("method", mcp.Required(), mcp.Description("The request's method."))), Handler: echo},
+	}
+}
+
+// withNameless adds entries to a tools/list that are no tools.
+func withNameless(response any) any {
+	whole, err := json.Marshal(response)
+	if err != nil {
+		return response
+	}
+	var message map[string]json.RawMessage
+	var list map[string]json.RawMessage
+	var tools []json.RawMessage
+	if json.Unmarshal(whole, &message) != nil || json.Unmarshal(message["result"], &list) != nil || json.Unmarshal(list["tools"], &tools) != nil {
+		return response
+	}
+	tools = append(tools, json.RawMessage(`{"description":"nameless"}`), json.RawMessage(`"text"`), json.RawMessage(`{"name":7}`))
+	list["tools"], _ = json.Marshal(tools)
+	message["result"], _ = json.Marshal(list)
+	return message
+}

@@ -1,0 +1,107 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// CheckRun decides on a run before it starts: whether the profile mounts the
+// servers that it names, and whether it may take the timeout, in seconds, that
+// it asks for, if it does. The errors are worded for the agent.
+func (p *Profile) CheckRun(servers []string, timeout *int) error {
+	for _, name := range servers {
+		if _, ok := p.mounts[name]; !ok {
+			return p.unknown(name)
+		}
+	}
+	if timeout == nil {
+		return nil
+	}
+	if *timeout < 1 {
+		return fmt.Errorf("timeout %d: at least 1 second", *timeout)
+	}
+	if most := int(p.Timeout.Max / time.Second); *timeout > most {
+		return fmt.Errorf("timeout %d: at most %d, the maximum of profile %q", *timeout, most, p.Name)
+	}
+	return nil
+}
+
+// CheckCall decides on a call of a tool: it returns the rule that allows it. If
+// there is none the error is a *Denial, and if the profile does not mount the
+// server an *UnknownServer.
+func (p *Profile) CheckCall(server, tool string, args json.RawMessage) (Rule, error) {
+	m, ok := p.mounts[server]
+	if !ok {
+		return Rule{}, p.unknown(server)
+	}
+	rule, ok := m.rule(tool)
+	if !ok {
+		return Rule{}, &Denial{Server: server, Tool: tool, Profile: p.Name, Pos: m.pos, Allows: m.allows}
+	}
+	return rule, nil
+}
+
+// AllowsTool reports whether some call of the tool would be allowed.
+func (p *Profile) AllowsTool(server, tool string) bool {
+	m, ok := p.mounts[server]
+	if !ok {
+		return false
+	}
+	_, ok = m.rule(tool)
+	return ok
+}
+
+func (p *Profile) unknown(server string) error {
+	return &UnknownServer{Server: server, Profile: p.Name, Servers: sortedKeys(p.mounts)}
+}
+
+// A Denial is a call that no rule allows.
+type Denial struct {
+	Server  string
+	Tool    string
+	Profile string
+	Pos     Pos      // of the rules that do not allow it
+	Allows  []string // what they do allow, in the order of the policy
+}
+
+// Error says what was denied, by what, and what would have been allowed.
+func (d *Denial) Error() string {
+	const most = 8
+	allows := "nothing"
+	if n := len(d.Allows); n > most {
+		allows = fmt.Sprintf("%s, +%d more", strings.Join(d.Allows[:most], ", "), n-most)
+	} else if n > 0 {
+		allows = strings.Join(d.Allows, ", ")
+	}
+	return fmt.Sprintf("%s.%s: denied by profile %q (%s); it allows %s", shorten(d.Server), shorten(d.Tool), d.Profile, d.Pos, allows)
+}
+
+// An UnknownServer is a server that the profile does not mount.
+type UnknownServer struct {
+	Server  string
+	Profile string
+	Servers []string // those that it mounts, sorted
+}
+
+// Error names the servers that there are.
+func (u *UnknownServer) Error() string {
+	return unknownServer(u.Server, fmt.Sprintf(" in profile %q", u.Profile), "it mounts none", u.Servers)
+}
+
+func unknownServer(name, where, none string, servers []string) string {
+	if len(servers) > 0 {
+		none = "servers: " + strings.Join(servers, ", ")
+	}
+	return fmt.Sprintf("unknown server %q%s; %s%s", shorten(name), where, none, DidYouMean(name, servers))
+}
+
+// shorten keeps a name that the sandbox sent from filling a message.
+func shorten(name string) string {
+	const most = 100
+	if len(name) <= most {
+		return name
+	}
+	return strings.ToValidUTF8(name[:most], "") + "…"
+}

@@ -1,0 +1,83 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Pos is a place in a policy file. File is as the caller of Load named it;
+// Line and Col count from 1, Col in bytes. A Line of 0 means the file as a
+// whole.
+type Pos struct {
+	File string
+	Line int
+	Col  int
+}
+
+// String is the position as file:line:col.
+func (p Pos) String() string {
+	if p.Line == 0 {
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
+}
+
+// An Error is one mistake in a policy.
+type Error struct {
+	Pos     Pos
+	Path    string // the field, such as profiles.strict.limits.memory, if it is about one
+	Message string
+}
+
+// Error is the mistake in one line: file:line:col: path: message.
+func (e Error) Error() string {
+	var parts []string
+	for _, s := range []string{e.Pos.String(), e.Path, e.Message} {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, ": ")
+}
+
+// Errors are all mistakes of a policy, in the order of the files and within a
+// file of the positions. It is the type of every error of Load that is about
+// what the policy says, or which files hold it.
+type Errors []Error
+
+// Error is the mistakes, one a line.
+func (e Errors) Error() string {
+	lines := make([]string, len(e))
+	for i, err := range e {
+		lines[i] = err.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// err is e as an error, which a list of no mistakes is not.
+func (e Errors) err() error {
+	if len(e) == 0 {
+		return nil
+	}
+	return e
+}
+
+// sorted puts the mistakes in order, where order says how the files come. Of
+// several that say the same of one place it leaves the first.
+func (e Errors) sorted(order map[string]int) Errors {
+	slices.SortStableFunc(e, func(a, b Error) int { return comparePos(a.Pos, b.Pos, order) })
+	return slices.CompactFunc(e, func(a, b Error) bool { return a.Pos == b.Pos && a.Message == b.Message })
+}
+
+func comparePos(a, b Pos, order map[string]int) int {
+	return cmp.Or(
+		cmp.Compare(order[a.File], order[b.File]),
+		cmp.Compare(a.Line, b.Line),
+		cmp.Compare(a.Col, b.Col),
+	)
+}
+
+// oneLine keeps a message that quotes several lines of a policy on one.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -1,0 +1,153 @@
+// Package policy knows what an agent may do. It loads policies, which are CUE
+// files, reports their mistakes where they are, and decides on runs and tool
+// calls. It knows nothing of MCP, of sandboxes, or of the time.
+//
+// A policy is a type and a tool call a value: a call is allowed if it is an
+// instance of what the profile says of its server. What that comes to for each
+// name of a tool is worked out when a policy is loaded, so that deciding is a
+// look-up.
+package policy
+
+import (
+	_ "embed"
+	"fmt"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/build"
+	"cuelang.org/go/cue/cuecontext"
+)
+
+//go:embed schema.cue
+var schemaSource string
+
+//go:embed defaults.cue
+var defaultsSource string
+
+// The names under which CUE reports positions in our own files. No user's file
+// can have them.
+const (
+	schemaFile   = "\x00schema.cue"
+	defaultsFile = "\x00defaults.cue"
+)
+
+// Schema is the schema of policies, in CUE: the reference manual.
+func Schema() string { return schemaSource }
+
+// Defaults are what holds where a policy does not say otherwise, in CUE.
+func Defaults() string { return defaultsSource }
+
+// Load reads a policy from files, and from the .cue files that lie directly in
+// folders. With no paths it is the policies embedded in the binary. It reads
+// nothing else. What is wrong with the policy is reported as Errors.
+func Load(paths []string) (*Policy, error) {
+	if len(paths) == 0 {
+		sources, err := embedded()
+		if err != nil {
+			return nil, fmt.Errorf("reading the embedded policies: %w", err)
+		}
+		return load(sources)
+	}
+	sources, errs := read(paths)
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	return load(sources)
+}
+
+// load makes a policy of sources, if that takes no more than it may.
+func load(sources []source) (*Policy, error) {
+	var p *Policy
+	var err error
+	if mistake := bounded(func() { p, err = loadAnyway(sources) }); mistake != "" {
+		return nil, Errors{{Pos: Pos{File: sources[0].name}, Message: mistake}}
+	}
+	return p, err
+}
+
+func loadAnyway(sources []source) (*Policy, error) {
+	syn := parse(sources)
+	if len(syn.errs) > 0 {
+		// What CUE would say of the rest could be due to what is missing.
+		return nil, syn.sorted()
+	}
+	return evaluate(syn)
+}
+
+// A loader turns evaluated CUE into a policy. Its syntax collects the mistakes.
+type loader struct {
+	*syntax
+	ctx      *cue.Context
+	user     cue.Value // the policy by itself
+	defaults cue.Value // defaults.cue
+
+	abstract bool // vet is in a pattern
+}
+
+// evaluate makes a policy of parsed files. Its error is Errors, but for
+// mistakes in our own files.
+func evaluate(syn *syntax) (*Policy, error) {
+	// The settings of the cue command's environment variables are not for us.
+	ctx := cuecontext.New(cuecontext.EvaluatorVersion(cuecontext.EvalStable), cuecontext.CUE_DEBUG(""))
+	schema := ctx.CompileString(schemaSource, cue.Filename(schemaFile))
+	if err := schema.Err(); err != nil {
+		return nil, fmt.Errorf("compiling schema.cue: %w", err)
+	}
+	defaults := ctx.CompileString(defaultsSource, cue.Filename(defaultsFile))
+	if err := defaults.Err(); err != nil {
+		return nil, fmt.Errorf("compiling defaults.cue: %w", err)
+	}
+
+	inst := build.NewContext().NewInstance("", nil)
+	for _, f := range syn.files {
+		inst.AddSyntax(f) // its errors are those of inst
+	}
+	l := &loader{syntax: syn, ctx: ctx, user: ctx.BuildInstance(inst), defaults: defaults}
+	if inst.Err != nil {
+		l.report(inst.Err, nil)
+		return nil, l.sorted()
+	}
+
+	if err := l.user.Validate(); err != nil {
+		l.report(err, nil) // what contradicts itself
+	}
+	form := schema.LookupPath(cue.ParsePath("#Policy"))
+	l.vet(l.user, form, defaults, nil)
+	l.cross()
+	if len(l.errs) > 0 {
+		// What is wrong can be of any size once CUE has unified it.
+		return nil, l.sorted()
+	}
+
+	if err := l.user.Unify(form).Validate(); err != nil {
+		l.report(err, nil) // what we have not found, CUE has
+		return nil, l.sorted()
+	}
+	return l.policy(), nil
+}
+
+// fields are the regular fields of the struct at path in v, if it is there.
+func fields(v cue.Value, path ...string) func(yield func(string, cue.Value) bool) {
+	return func(yield func(string, cue.Value) bool) {
+		// With patterns, fields are listed though there are mistakes in them.
+		it, err := lookup(v, path...).Fields(cue.Patterns(true))
+		if err != nil {
+			return
+		}
+		for it.Next() {
+			if sel := it.Selector(); sel.ConstraintType() == cue.PatternConstraint || !sel.IsString() {
+				continue
+			}
+			if !yield(it.Selector().Unquoted(), it.Value()) {
+				return
+			}
+		}
+	}
+}
+
+func lookup(v cue.Value, path ...string) cue.Value {
+	selectors := make([]cue.Selector, len(path))
+	for i, p := range path {
+		selectors[i] = cue.Str(p)
+	}
+	return v.LookupPath(cue.MakePath(selectors...))
+}

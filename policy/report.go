@@ -1,0 +1,199 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/literal"
+)
+
+// report adds the mistakes that CUE found in what the policy has at path; with
+// no path, each has its own.
+func (l *loader) report(err error, path []string) {
+	for _, e := range errors.Errors(err) {
+		at := path
+		if at == nil {
+			at = unquoted(e.Path())
+		}
+		where := l.userPositions(e)
+		if len(where) == 0 {
+			where = []Pos{l.nearest(at)}
+		}
+		message := l.say(e, where)
+		if message == "" {
+			continue
+		}
+		slices.SortFunc(where, l.compare)
+		l.errs = append(l.errs, Error{where[0], pathString(at), message})
+	}
+}
+
+// say is CUE's error in one line. It is empty for a line that only announces
+// others.
+func (l *loader) say(e errors.Error, where []Pos) string {
+	format, args := e.Msg()
+	text := make([]string, len(args))
+	for i, a := range args {
+		text[i] = clip(oneLine(fmt.Sprint(a)))
+	}
+	switch {
+	case strings.Contains(format, "errors in empty disjunction"):
+		return ""
+	case strings.HasPrefix(format, "conflicting values %s and %s") && len(where) == 2:
+		if l.compare(where[0], where[1]) > 0 {
+			text[0], text[1] = text[1], text[0]
+			where[0], where[1] = where[1], where[0]
+		}
+		return fmt.Sprintf("conflicting values %s and %s (the other at %s)", text[0], text[1], where[1])
+	case strings.HasPrefix(format, "conflicting values %s and %s") && len(where) > 2:
+		// References are among the places, so which is whose is not known.
+		slices.SortFunc(where, l.compare)
+		places := make([]string, len(where)-1)
+		for i, at := range where[1:] {
+			places[i] = at.String()
+		}
+		return fmt.Sprintf("conflicting values %s and %s (from there, %s)", text[0], text[1], strings.Join(places, ", "))
+	case format == "field not allowed":
+		return "field not allowed by a definition (#...) or close() that this is combined with; fields with _ in place of # stay open"
+	case format == "invalid value %s (does not satisfy %s)" && text[0] == `""`:
+		return "must not be empty"
+	case format == "":
+		return clip(oneLine(e.Error()))
+	}
+	return clip(oneLine(fmt.Sprintf(format, args...)))
+}
+
+// userPositions are those of the error's positions that are in the policy, as
+// CUE orders them.
+func (l *loader) userPositions(e errors.Error) []Pos {
+	var where []Pos
+	for _, p := range append(e.InputPositions(), e.Position()) {
+		at := position(p)
+		if _, ok := l.order[at.File]; ok && p.IsValid() && !slices.Contains(where, at) {
+			where = append(where, at)
+		}
+	}
+	return where
+}
+
+// nearest is the place of the innermost field on the path that the policy has.
+func (l *loader) nearest(path []string) Pos {
+	for n := len(path); n > 0; n-- {
+		v := l.user
+		for _, name := range path[:n] {
+			v = l.child(v, name)
+		}
+		if at := l.posOf(v); v.Exists() && at.Line > 0 {
+			return at
+		}
+	}
+	return Pos{File: l.files[0].Filename}
+}
+
+// child is the field of that name, or the policy's own.
+func (l *loader) child(v cue.Value, name string) cue.Value {
+	if c := lookup(v, name); c.Exists() {
+		return c
+	}
+	switch {
+	case strings.HasPrefix(name, "#"):
+		return v.LookupPath(cue.MakePath(cue.Def(name)))
+	case strings.HasPrefix(name, "_"):
+		return v.LookupPath(cue.MakePath(cue.Hid(name, ":"+packageName)))
+	}
+	return cue.Value{}
+}
+
+// posOf is the place of the field that v is the value of: the first, if several
+// places add to it, and its own rather than that of a pattern.
+func (l *loader) posOf(v cue.Value) Pos {
+	var best label
+	for _, a := range v.Attributes(cue.FieldAttr) {
+		n, err := strconv.Atoi(a.Contents())
+		if a.Name() != fieldAttr || err != nil || n < 0 || n >= len(l.labels) {
+			continue
+		}
+		at := l.labels[n]
+		if best.Line == 0 || best.pattern && !at.pattern || best.pattern == at.pattern && l.compare(at.Pos, best.Pos) < 0 {
+			best = at
+		}
+	}
+	if best.Line > 0 {
+		return best.Pos
+	}
+	return position(v.Pos())
+}
+
+// valuePos is where a field's value is, rather than its label.
+func valuePos(v cue.Value) Pos {
+	if f, ok := v.Source().(*ast.Field); ok && f.Value != nil {
+		return position(f.Value.Pos())
+	}
+	return position(v.Pos())
+}
+
+// pathString is the path as CUE writes it, with names quoted that need it.
+func pathString(path []string) string {
+	var b strings.Builder
+	for i, p := range path {
+		switch {
+		case strings.HasPrefix(p, "[") && strings.HasSuffix(p, "]"): // a pattern
+		case !plain(strings.TrimPrefix(p, "#")):
+			p = literal.Label.Quote(p)
+		}
+		if i > 0 && !strings.HasPrefix(p, "[") {
+			b.WriteByte('.')
+		}
+		b.WriteString(p)
+	}
+	return b.String()
+}
+
+// plain reports whether a name needs no quotes, or is an index of a list.
+func plain(name string) bool {
+	for _, r := range name {
+		if r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// unquoted is a path as CUE's errors have it, as names.
+func unquoted(path []string) []string {
+	names := make([]string, len(path))
+	for i, p := range path {
+		names[i] = p
+		if s, err := literal.Unquote(p); err == nil && strings.HasPrefix(p, `"`) {
+			names[i] = s
+		}
+	}
+	return names
+}
+
+// short is a value in a message.
+func short(v cue.Value) string {
+	switch v.IncompleteKind() {
+	case cue.StructKind:
+		return "{…}" // which could be a page
+	case cue.ListKind:
+		return "[…]"
+	}
+	return clip(oneLine(fmt.Sprint(v)))
+}
+
+// clip keeps what a message quotes from filling the screen.
+func clip(s string) string {
+	const most = 200
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+func (l *loader) compare(a, b Pos) int { return comparePos(a, b, l.order) }

@@ -1,0 +1,207 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+)
+
+// one loads a policy of one file.
+func one(t *testing.T, text string) (*Policy, error) {
+	t.Helper()
+	return load([]source{{"team.cue", []byte(text)}})
+}
+
+// Every kind of mistake is reported at its place in the user's file, in full.
+func TestMistakes(t *testing.T) {
+	const servers = `servers: {github: command: "gh", linear: command: "ln"}
+`
+	for _, c := range []struct{ name, policy, want string }{
+		{"syntax", "profiles: {\n\tx: {\n", `
+team.cue:2:7: expected '}', found 'EOF'`},
+		{"syntax twice", "a: )\nb: ]\n", `
+team.cue:1:4: expected operand, found ')'`},
+		{"reference", "profiles: x: limits: memory: big\n", `
+team.cue:1:30: profiles.x.limits.memory: reference "big" not found`},
+
+		{"unknown at the top", "server: {}\n", `
+team.cue:1:1: server: unknown field; did you mean servers?`},
+		{"unknown and far from any", "team: 5\n", `
+team.cue:1:1: team: unknown field; fields: profiles, servers; a policy's own begin with _ or #`},
+		{"unknown in a profile", "profiles: x: limit: memory: 64Mi\n", `
+team.cue:1:14: profiles.x.limit: unknown field; did you mean limits?`},
+		{"unknown in limits", "profiles: x: limits: {\n\tmemroy: 64Mi\n\tspeed: 5\n}\n", `
+team.cue:2:2: profiles.x.limits.memroy: unknown field; did you mean memory?
+team.cue:3:2: profiles.x.limits.speed: unknown field; fields: cpus, files, memory, pids, shm, tmp, workspace`},
+		{"unknown in a rule", servers + "profiles: x: servers: github: tools: get: descripton: \"d\"\n", `
+team.cue:2:43: profiles.x.servers.github.tools.get.descripton: unknown field; did you mean description?`},
+		{"unknown in a pattern", servers + "profiles: x: servers: github: tools: [=~\"^get_\"]: when: \"d\"\n", `
+team.cue:2:51: profiles.x.servers.github.tools[=~"^get_"].when: unknown field; fields: description`},
+		{"a pattern where names are fixed", "profiles: x: [_]: 5\n", `
+team.cue:1:14: profiles.x[_]: no field here has a name of one's own; fields: description, engine, limits, output, parallel, python, servers, session, timeout`},
+
+		{"not yet: rules", servers + `profiles: strict: servers: github: tools: {
+	create_issue: args: repo!: =~"^acme/"
+	update_issue: {calls: perRun: 10, confirm: true}
+	[=~"^get_"]: redact: true
+}
+`, `
+team.cue:3:16: profiles.strict.servers.github.tools.create_issue.args: argument rules are not supported by this version
+team.cue:4:17: profiles.strict.servers.github.tools.update_issue.calls: call budgets are not supported by this version
+team.cue:4:36: profiles.strict.servers.github.tools.update_issue.confirm: confirmation by a person is not supported by this version
+team.cue:5:15: profiles.strict.servers.github.tools[=~"^get_"].redact: redaction is not supported by this version`},
+		{"not yet: servers", `servers: wiki: {url: "https://wiki.example/mcp", headers: A: "b"}
+`, `
+team.cue:1:17: servers.wiki.url: servers over HTTP are not supported by this version
+team.cue:1:50: servers.wiki.headers: servers over HTTP are not supported by this version`},
+		{"not yet: profiles", `profiles: x: {image: "i", mounts: [], discover: true}
+`, `
+team.cue:1:15: profiles.x.image: container images are not supported by this version
+team.cue:1:27: profiles.x.mounts: mounting folders is not supported by this version
+team.cue:1:39: profiles.x.discover: importing servers from clients is not supported by this version`},
+		{"not yet: engines", "profiles: {a: engine: \"podman\", b: engine: \"nativ\", c: engine: \"native\"}\n", `
+team.cue:1:23: profiles.a.engine: engine "podman" is not supported by this version; engines: native
+team.cue:1:44: profiles.b.engine: unknown engine "nativ"; engines: native; did you mean native?`},
+
+		{"out of bounds", `profiles: readonly: {
+	limits: {memory: 640000000000, cpus: 0, pids: 4, files: 1, tmp: 1, workspace: 1, shm: 1}
+	timeout: {default: 0, max: 100000}
+	output:   1
+	parallel: 0
+	session: idle: -1
+}
+`, `
+team.cue:2:19: profiles.readonly.limits.memory: invalid value 640000000000 (out of bound <=68719476736)
+team.cue:2:39: profiles.readonly.limits.cpus: invalid value 0 (out of bound >=0.01)
+team.cue:2:48: profiles.readonly.limits.pids: invalid value 4 (out of bound >=8)
+team.cue:2:58: profiles.readonly.limits.files: invalid value 1 (out of bound >=32)
+team.cue:2:66: profiles.readonly.limits.tmp: invalid value 1 (out of bound >=1048576)
+team.cue:2:80: profiles.readonly.limits.workspace: invalid value 1 (out of bound >=1048576)
+team.cue:2:88: profiles.readonly.limits.shm: invalid value 1 (out of bound >=1048576)
+team.cue:3:21: profiles.readonly.timeout.default: invalid value 0 (out of bound >=1)
+team.cue:3:29: profiles.readonly.timeout.max: invalid value 100000 (out of bound <=86400)
+team.cue:4:12: profiles.readonly.output: invalid value 1 (out of bound >=1024)
+team.cue:5:12: profiles.readonly.parallel: invalid value 0 (out of bound >=1)
+team.cue:6:17: profiles.readonly.session.idle: invalid value -1 (out of bound >0)`},
+		{"wrong kinds", `servers: {
+	a: {command: 5, args: "x", env: A: 5, timeout: 5}
+	b: {command: "b", args: ["c", 5]}
+	c: []
+}
+profiles: {
+	a: {limits: memory: "256m", timeout: max: 60.5, session: persist: "yes", engine: 5}
+	b: 5
+	c: servers: a: tools: ["get"]
+	d: servers: a: tools: get: true
+}
+`, `
+team.cue:2:15: servers.a.command: invalid value 5 (int, want string)
+team.cue:2:24: servers.a.args: invalid value "x" (string, want list)
+team.cue:2:37: servers.a.env.A: invalid value 5 (int, want string)
+team.cue:2:49: servers.a.timeout: invalid value 5 (int, want struct)
+team.cue:3:32: servers.b.args.1: invalid value 5 (int, want string)
+team.cue:4:5: servers.c: invalid value […] (list, want struct)
+team.cue:7:22: profiles.a.limits.memory: invalid value "256m" (string, want int)
+team.cue:7:44: profiles.a.timeout.max: invalid value 60.5 (float, want int)
+team.cue:7:68: profiles.a.session.persist: invalid value "yes" (string, want bool)
+team.cue:7:83: profiles.a.engine: invalid value 5 (int, want string)
+team.cue:8:5: profiles.b: invalid value 5 (int, want struct)
+team.cue:9:24: profiles.c.servers.a.tools: invalid value […] (list, want struct)
+team.cue:10:29: profiles.d.servers.a.tools.get: invalid value true (bool, want struct)`},
+
+		{"no command", "servers: a: args: []\n", `
+team.cue:1:10: servers.a.command: required field is missing`},
+		{"empty command", "servers: a: {command: \"\", cwd: \"\"}\n", `
+team.cue:1:23: servers.a.command: must not be empty
+team.cue:1:32: servers.a.cwd: must not be empty`},
+		{"names", `servers: "a/b": command: "x"
+servers: c: {command: "x", env: "A-B": "x"}
+profiles: "../x": {}
+`, `
+team.cue:1:10: servers."a/b": invalid name of a server: 1 to 64 printable characters, without . and /
+team.cue:2:33: servers.c.env."A-B": invalid name of an environment variable: letters, digits and _, not a digit first
+team.cue:3:11: profiles."../x": invalid name of a profile: a letter or digit, then up to 63 letters, digits, _, . or -`},
+
+		{"not concrete", `servers: {a: command: string, b: command: "x" | "y", c: {command: "c", args: [string]}}
+profiles: x: limits: memory: >=1Gi
+`, `
+team.cue:1:23: servers.a.command: string is not a concrete value
+team.cue:1:43: servers.b.command: "x" | "y" is not a concrete value
+team.cue:1:79: servers.c.args.0: string is not a concrete value
+team.cue:2:30: profiles.x.limits.memory: >=1073741824 is not a concrete value`},
+		{"contradiction", "profiles: x: limits: pids: 64\nprofiles: x: limits: pids: 32\n", `
+team.cue:1:28: profiles.x.limits.pids: conflicting values 64 and 32 (the other at team.cue:2:28)`},
+		{"contradiction by reference", "_p: 64\nprofiles: x: limits: pids: _p\nprofiles: x: limits: pids: 32\n", `
+team.cue:1:5: profiles.x.limits.pids: conflicting values 64 and 32 (from there, team.cue:2:28, team.cue:3:28)`},
+		{"contradiction in what is not used", "_p: {a: 1 & 2}\n", `
+team.cue:1:9: _p.a: conflicting values 1 and 2 (the other at team.cue:1:13)`},
+		{"cycle", "_p: {a: _p}\n", `
+team.cue:1:6: _p.a: structural cycle`},
+		{"closed by a definition", "#base: limits: pids: 64\nprofiles: x: #base\nprofiles: x: output: 4Ki\n", `
+team.cue:3:14: profiles.x.output: field not allowed by a definition (#...) or close() that this is combined with; fields with _ in place of # stay open`},
+
+		{"unknown server", servers + "profiles: x: servers: {githb: {}, linear: {}}\n", `
+team.cue:2:24: profiles.x.servers.githb: unknown server "githb"; servers: github, linear; did you mean github?`},
+		{"no servers", "profiles: x: servers: github: {}\n", `
+team.cue:1:23: profiles.x.servers.github: unknown server "github"; the policy defines none`},
+		{"timeouts", "profiles: {a: timeout: {default: 90, max: 60}, b: timeout: default: 200, c: timeout: max: 10}\n", `
+team.cue:1:34: profiles.a.timeout.default: 90 is more than timeout.max, which is 60
+team.cue:1:69: profiles.b.timeout.default: 200 is more than timeout.max, which is 120 unless given`},
+		{"open tools", servers + "profiles: x: servers: github: tools: {get: {}, ...}\n", `
+team.cue:2:31: profiles.x.servers.github.tools: "..." would allow every tool: write [_]: {} if that is meant`},
+
+		{"regular expression", servers + "profiles: x: servers: github: tools: [=~\"^get_(\"]: {}\n", `
+team.cue:2:41: invalid pattern "^get_(": missing closing )`},
+		{"regular expression by reference", servers + "_re: \"^get_(\"\nprofiles: x: servers: github: tools: [=~_re]: {}\n", `
+team.cue:3:38: profiles.x.servers.github.tools[=~_re]: invalid pattern "^get_(": missing closing )`},
+		{"a rule that never holds", servers + "profiles: x: servers: github: tools: {[_]: {}, [=~\"^delete\"]: _|_, drop?: _|_}\n", `
+team.cue:2:63: profiles.x.servers.github.tools[=~"^delete"]: explicit error (_|_ literal) in source
+team.cue:2:75: profiles.x.servers.github.tools.drop: explicit error (_|_ literal) in source`},
+		{"a mistake in a pattern is one mistake", "profiles: [_]: output: 5\nprofiles: {a: {}, b: {}}\n", `
+team.cue:1:24: profiles[_].output: invalid value 5 (out of bound >=1024)`},
+		{"made by a comprehension", servers + "profiles: x: servers: github: tools: {\n\tfor n in [\"a\", \"b\"] {\"\\(n)\": args: {}}\n}\n", `
+team.cue:3:31: profiles.x.servers.github.tools.a.args: argument rules are not supported by this version`},
+
+		{"package", "package main\n", `
+team.cue:1:9: package main: a policy is in package policy, or in none`},
+		{"imports", "import \"tool/exec\"\nimport \"example.com/x\"\nimport s \"strings\"\nimport \"text/template\"\n", `
+team.cue:1:8: import "tool/exec": loading a policy runs nothing and reads nothing else, so tool packages are refused
+team.cue:2:8: import "example.com/x": only CUE's own packages can be imported, such as strings, list and net
+team.cue:4:8: import "text/template": only CUE's own packages can be imported, such as strings, list and net`},
+		{"unused import", "import \"strings\"\n", `
+team.cue:1:8: imported and not used: "strings"`},
+		{"attributes", "@extern(embed)\npackage policy\n_a: _ @embed(file=\"x.json\")\n", `
+team.cue:1:1: attribute @extern: a policy has no attributes
+team.cue:3:7: attribute @embed: a policy has no attributes`},
+		{"outsized", "import \"strings\"\n_a: strings.Repeat(\"x\", 1000000)\n_b: 1000000 * \"x\"\nprofiles: x: limits: memory: 2 * 64Mi\n", `
+team.cue:2:5: strings.Repeat: a policy cannot call it, as its result can be of any size
+team.cue:3:13: a policy can multiply written numbers only`},
+		{"deep", "_a: " + strings.Repeat("[", 5000) + "\n", `
+team.cue:1:2003: nested deeper, or longer without a comma or new line, than 2000`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := one(t, c.policy)
+			if err == nil {
+				t.Fatal("no mistake found")
+			}
+			if got := "\n" + err.Error(); got != c.want {
+				t.Errorf("got:%s\nwant:%s", got, c.want)
+			}
+			if _, ok := err.(Errors); !ok {
+				t.Errorf("the error is a %T, not Errors", err)
+			}
+		})
+	}
+}
+
+// What is wrong between files is reported in the order of the files.
+func TestMistakesBetweenFiles(t *testing.T) {
+	_, err := load([]source{
+		{"z.cue", []byte("package policy\nprofiles: x: limits: pids: 64\n")},
+		{"a.cue", []byte("profiles: x: limits: pids: 32\nprofiles: x: servers: y: {}\n")},
+	})
+	want := `z.cue:2:28: profiles.x.limits.pids: conflicting values 64 and 32 (the other at a.cue:1:28)
+a.cue:2:23: profiles.x.servers.y: unknown server "y"; the policy defines none`
+	if err == nil || err.Error() != want {
+		t.Errorf("got:\n%v\nwant:\n%s", err, want)
+	}
+}

@@ -1,0 +1,94 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+type callParams struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+	Meta      map[string]any  `json:"_meta,omitempty"`
+}
+
+// call calls a tool. The time of a start is not the call's.
+func (s *server) call(ctx context.Context, tool string, args json.RawMessage) (json.RawMessage, error) {
+	args = bytes.TrimSpace(args)
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
+	if args[0] != '{' || !json.Valid(args) {
+		return nil, &Error{
+			Kind: KindTool, Server: s.def.Name, Tool: tool,
+			Message: fmt.Sprintf("%s.%s: arguments must be a JSON object", s.def.Name, tool),
+		}
+	}
+	c, err := s.live(ctx)
+	if err != nil {
+		return nil, err
+	}
+	result, err := s.ask(ctx, c, tool, "tools/call", callParams{Name: tool, Arguments: args, Meta: c.meta})
+	if err != nil {
+		return nil, err
+	}
+	if c.meta != nil && needsInput(result) {
+		return nil, s.errorf("server %q: %s wants to ask a person, which is not possible here", s.def.Name, tool)
+	}
+	return result, nil
+}
+
+// ask sends a request within the deadline of calls and words what goes wrong.
+// The subject is the tool's name, or the method if there is none.
+func (s *server) ask(ctx context.Context, c *conn, tool, method string, params any) (json.RawMessage, error) {
+	subject := tool
+	if tool == "" {
+		subject = method
+	}
+	if ctx.Err() != nil {
+		return nil, s.cancelled(ctx, tool, false)
+	}
+	bounded, cancel := context.WithTimeout(ctx, s.def.CallTimeout)
+	defer cancel()
+	result, err := c.request(bounded, method, params)
+	var refusal *rpcError
+	var failure *Error
+	switch {
+	case err == nil:
+		return result, nil
+	case errors.As(err, &refusal) && tool == "":
+		failure = s.errorf("server %q: refused %s: %s", s.def.Name, method, refusal.Error())
+		failure.Code = refusal.code
+		return nil, failure
+	case errors.As(err, &refusal):
+		return nil, &Error{
+			Kind: KindTool, Server: s.def.Name, Tool: tool, Sent: true, Code: refusal.code, Data: refusal.data,
+			Message: fmt.Sprintf("%s.%s: %s", s.def.Name, tool, refusal.Error()),
+		}
+	case ctx.Err() != nil:
+		return nil, s.cancelled(ctx, tool, true)
+	case bounded.Err() != nil:
+		failure = s.errorf("server %q: no answer to %s within %v", s.def.Name, subject, s.def.CallTimeout)
+	case s.set.life.Err() != nil:
+		return nil, s.closed()
+	case errors.Is(err, errQueueFull):
+		failure = s.errorf("server %q: %w; %s was not sent", s.def.Name, err, subject)
+	default:
+		failure = s.errorf("server %q: %w before it answered %s", s.def.Name, err, subject)
+		failure.Stderr = c.words.last()
+	}
+	failure.Tool = tool
+	failure.Sent = !errors.Is(err, errQueueFull)
+	return nil, failure
+}
+
+// needsInput tells whether a result is a question back, which servers of
+// 2026-07-28 may send in its place.
+func needsInput(result json.RawMessage) bool {
+	var kind struct {
+		ResultType string `json:"resultType"`
+	}
+	return json.Unmarshal(result, &kind) == nil && kind.ResultType == "input_required"
+}

@@ -1,0 +1,16 @@
+package upstream
+
+// Known gives the catalog of a server as it was last read, without asking the
+// server for anything.
+func (s *Set) Known(server string) ([]Tool, bool) {
+	srv := s.servers[server]
+	if srv == nil {
+		return nil, false
+	}
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	if srv.catalog == nil {
+		return nil, false
+	}
+	return srv.catalog.tools, true
+}

@@ -1,0 +1,154 @@
+package upstream
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// shelf is a few tools of different servers, as their authors write them.
+func shelf() []Entry {
+	tool := func(server, name, description string, params ...string) Entry {
+		properties := map[string]any{}
+		for _, param := range params {
+			name, hint, _ := strings.Cut(param, ": ")
+			properties[name] = map[string]any{"type": "string", "description": hint}
+		}
+		schema, err := json.Marshal(map[string]any{"type": "object", "properties": properties})
+		if err != nil {
+			panic(err)
+		}
+		return Entry{Server: server, Tool: Tool{Name: name, Description: description, InputSchema: schema}}
+	}
+	return []Entry{
+		tool("github", "create_issue", "Open a new issue in a repository.", "owner", "repo", "title: Title of the issue"),
+		tool("github", "list_issues", "List the issues of a repository.", "owner", "repo", "state: open or closed"),
+		tool("github", "merge_pull_request", "Merge a pull request.", "owner", "repo", "pull_number"),
+		tool("files", "readTextFile", "Read a file as text.", "path: Where it is"),
+		tool("files", "delete-file", "Remove a file for good.", "path"),
+		tool("files", "search_files", "Find files by a pattern of names.", "path", "excludePatterns"),
+		tool("browser", "browser_take_screenshot", "Take a picture of the current page.", "filename"),
+		tool("browser", "browser_navigate", "Go to an address.", "url: The address to go to"),
+		tool("calendar", "list_events", "Upcoming events of a calendar.", "timeZone"),
+		tool("calendar", "add_event", "Add an event. It may be an issue if events overlap.", "attendees: Whom to invite"),
+		{Server: "odd", Tool: Tool{Name: "odd", InputSchema: json.RawMessage(`{"properties":{"sky":true,"sea":7}}`)}},
+		{Server: "odd", Tool: Tool{Name: "nothing", InputSchema: json.RawMessage(`true`)}},
+	}
+}
+
+func TestSearchFindsToolsByTheWordsOfPeople(t *testing.T) {
+	index := NewIndex(shelf())
+	for _, test := range []struct{ query, want string }{
+		{"create issue", "github.create_issue"},
+		{"issues creating", "github.create_issue"},
+		{"make me a list of issues please", "github.list_issues"},
+		{"read files", "files.readTextFile"},
+		{"readTextFile", "files.readTextFile"},
+		{"removing files", "files.delete-file"},
+		{"delte file", "files.delete-file"},
+		{"screnshot", "browser.browser_take_screenshot"},
+		{"screenshto", "browser.browser_take_screenshot"},
+		{"picture page", "browser.browser_take_screenshot"},
+		{"calendar events", "calendar.list_events"},
+		{"events calendar", "calendar.list_events"},
+		{"calender", "calendar.list_events"},
+		{"url", "browser.browser_navigate"},
+		{"navig", "browser.browser_navigate"},
+		{"time zone", "calendar.list_events"},
+		{"exclude pattern", "files.search_files"},
+		{"invite", "calendar.add_event"},
+		{"MERGE PULL-REQUESTS", "github.merge_pull_request"},
+		{"sky", "odd.odd"},
+	} {
+		hits := index.Search(test.query, 5)
+		if len(hits) == 0 || hits[0].Server+"."+hits[0].Tool.Name != test.want {
+			t.Errorf("%q: %v, want %s first", test.query, titles(hits), test.want)
+		}
+	}
+}
+
+func titles(hits []Hit) []string {
+	var list []string
+	for _, hit := range hits {
+		list = append(list, hit.Server+"."+hit.Tool.Name)
+	}
+	return list
+}
+
+func TestSearchIsBoundedAndTheSameEachTime(t *testing.T) {
+	entries := shelf()
+	want := titles(Search(entries, "file path repository issue", 100))
+	slices.Reverse(entries)
+	for range 20 {
+		if got := titles(Search(entries, "issue repository path file", 100)); !slices.Equal(got, want) {
+			t.Fatalf("got %v, then %v", want, got)
+		}
+	}
+	for limit, want := range map[int]int{-1: 0, 0: 0, 2: 2} {
+		if got := Search(entries, "file", limit); len(got) != want {
+			t.Errorf("limit %d: %v", limit, titles(got))
+		}
+	}
+	for _, query := range []string{"", "the", "?!", "xyzzy plugh"} {
+		if got := Search(entries, query, 5); len(got) != 0 {
+			t.Errorf("%q: %v", query, titles(got))
+		}
+	}
+	if got := Search(nil, "file", 5); len(got) != 0 {
+		t.Errorf("no entries: %v", titles(got))
+	}
+}
+
+func TestScoresFall(t *testing.T) {
+	hits := Search(shelf(), "issue file event", 100)
+	for i := 1; i < len(hits); i++ {
+		if hits[i].Score > hits[i-1].Score || hits[i].Score <= 0 {
+			t.Errorf("%v: %v after %v", hits[i].Tool.Name, hits[i].Score, hits[i-1].Score)
+		}
+	}
+}
+
+func TestFormsOfAWordHaveOneStem(t *testing.T) {
+	for _, forms := range []string{
+		"file files", "issue issues", "query queries", "run running runs", "create creating created creates",
+		"list listing listed lists", "search searches searching", "fix fixes fixed", "delete deleted deleting",
+		"process processes processing", "commit commits committed committing", "pass passes passed", "call calls calling",
+		"branch branches", "address addresses", "apply applies applied applying", "get getting gets",
+	} {
+		words := strings.Fields(forms)
+		for _, word := range words[1:] {
+			if stem(word) != stem(words[0]) {
+				t.Errorf("%s: %s, %s: %s", words[0], stem(words[0]), word, stem(word))
+			}
+		}
+	}
+	for _, pair := range []string{"string str", "bed b", "status stat", "thing th", "red r"} {
+		a, b, _ := strings.Cut(pair, " ")
+		if stem(a) == stem(b) {
+			t.Errorf("%s and %s have the same stem %s", a, b, stem(a))
+		}
+	}
+}
+
+func TestNamesAreSplitAsPeopleReadThem(t *testing.T) {
+	for name, want := range map[string]string{
+		"camelCase": "camel Case", "HTTPServer": "HTTP Server", "base64": "base64", "getURL": "get URL", "x": "x", "": "", "ÄnderungÜber": "Änderung Über",
+	} {
+		if got := strings.Join(humps(name), " "); got != want {
+			t.Errorf("%s = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestNearlyIsOneSlip(t *testing.T) {
+	for pair, want := range map[string]bool{
+		"branch branhc": true, "branch brnch": true, "branch braanch": true, "branch brench": true, "branch branch": true, "branches branch": false,
+		"branch brhcna": false, "abcd abdc": true, "abc abd": false, "branch rbanch": true, "branch branchs": true,
+	} {
+		a, b, _ := strings.Cut(pair, " ")
+		if nearly(a, b) != want || nearly(b, a) != want {
+			t.Errorf("nearly(%s) = %v", pair, !want)
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+)
+
+const (
+	// quick is how long a server must live for its end to be no reason to wait
+	// before it is started again.
+	quick = 10 * time.Second
+	// maxBackoff bounds that wait.
+	maxBackoff = time.Minute
+)
+
+// server is one server of a set, through all its lives.
+type server struct {
+	set *Set
+	def Definition
+	log *slog.Logger
+
+	mu      sync.Mutex
+	conn    *conn    // the life that is, nil if none
+	catalog *catalog // what was last read, of whichever life
+	history
+}
+
+// history is what a server's ends say about its next start.
+type history struct {
+	failures int       // quick ends in a row
+	last     *Error    // of the last of them
+	next     time.Time // no start before
+}
+
+// failed notes a quick end and decides when the next start may be: at once
+// after the first, then after one second, two, four and so on.
+func (h *history) failed(err *Error, now time.Time) {
+	h.failures++
+	h.last = err
+	if h.failures > 1 {
+		h.next = now.Add(min(time.Second<<min(h.failures-2, 10), maxBackoff))
+	}
+}
+
+// live gives the connection to the server, which is started if there is none.
+func (s *server) live(ctx context.Context) (*conn, error) {
+	for {
+		s.mu.Lock()
+		c := s.conn
+		s.mu.Unlock()
+		if c == nil {
+			break
+		}
+		if c.alive() {
+			return c, nil
+		}
+		// It has ended and how is being found out: what is asked of it now must
+		// not be lost with it.
+		select {
+		case <-c.removed:
+		case <-ctx.Done():
+			return nil, s.cancelled(ctx, "", false)
+		}
+	}
+	// The start belongs to all who wait for it: it goes on when one leaves.
+	flight := s.set.flights.DoChan("start "+s.def.Name, func() (any, error) { return s.start() })
+	select {
+	case res := <-flight:
+		if res.Err != nil {
+			return nil, res.Err
+		}
+		return res.Val.(*conn), nil
+	case <-ctx.Done():
+		return nil, s.cancelled(ctx, "", false)
+	}
+}
+
+// start starts the server, unless it ended too often lately.
+func (s *server) start() (*conn, error) {
+	if !s.set.begin() {
+		return nil, s.closed()
+	}
+	defer s.set.work.Done()
+	s.mu.Lock()
+	c, wait := s.conn, s.waiting(time.Now())
+	s.mu.Unlock()
+	if c != nil {
+		return c, nil
+	}
+	if wait != nil {
+		return nil, wait
+	}
+
+	spec, err := prepare(s.def, os.Environ())
+	if err != nil {
+		return nil, s.errorf("starting server %q: %w", s.def.Name, err)
+	}
+	began := time.Now()
+	proc, err := startProcess(s.def.Name, spec.Spec)
+	if err != nil {
+		return nil, s.errorf("starting server %q: exec %q: %w", s.def.Name, s.def.Command, err)
+	}
+	c = newConn(s, proc, spec.redact)
+	ctx, cancel := context.WithTimeout(s.set.life, s.def.StartTimeout)
+	defer cancel()
+	if err := c.handshake(ctx); err != nil {
+		failure := s.startFailure(c, err)
+		s.set.work.Go(c.close) // nobody need wait for that
+		if s.set.life.Err() != nil {
+			return nil, s.closed()
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.failed(failure, time.Now())
+		return nil, failure
+	}
+	s.log.Info("started", "after", time.Since(began).Round(time.Millisecond))
+	s.mu.Lock()
+	s.conn = c
+	s.mu.Unlock()
+	c.watch(func() { s.ended(c, time.Since(began)) })
+	return c, nil
+}
+
+// startFailure words why a handshake did not come about.
+func (s *server) startFailure(c *conn, err error) *Error {
+	var refusal *rpcError
+	var failure *Error
+	switch {
+	case errors.As(err, &refusal):
+		failure = s.errorf("server %q: refused to start a session: %s", s.def.Name, c.words.redact.Replace(refusal.Error()))
+	case errors.Is(err, context.DeadlineExceeded):
+		failure = s.errorf("server %q: not started within %v", s.def.Name, s.def.StartTimeout)
+	default:
+		failure = s.errorf("server %q: %w while starting", s.def.Name, err)
+	}
+	failure.Stderr = c.words.last()
+	return failure
+}
+
+// waiting is the error for a use before the next start, nil if there may be
+// one now.
+func (s *server) waiting(now time.Time) error {
+	left := s.next.Sub(now)
+	if left <= 0 {
+		return nil
+	}
+	err := s.errorf("%s, %d times in a row; next start in %v", s.last.Message, s.failures, left.Round(100*time.Millisecond))
+	err.Stderr = s.last.Stderr
+	return err
+}
+
+// ended notes the end of a life.
+func (s *server) ended(c *conn, lived time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn == c {
+		s.conn = nil
+	}
+	if s.set.life.Err() != nil {
+		return
+	}
+	failure := s.errorf("server %q: %w", s.def.Name, c.cause)
+	failure.Stderr = c.words.last()
+	s.log.Warn(failure.Error())
+	if lived >= quick {
+		s.history = history{}
+		return
+	}
+	s.failed(failure, time.Now())
+}
+
+func (s *server) errorf(format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Kind: KindServer, Server: s.def.Name, Message: err.Error(), cause: errors.Unwrap(err)}
+}
+
+func (s *server) closed() *Error {
+	return s.errorf("server %q: the bridge is closing", s.def.Name)
+}
+
+func (s *server) cancelled(ctx context.Context, tool string, sent bool) *Error {
+	what := "while it was starting"
+	if tool != "" {
+		what = "before it answered " + tool
+	}
+	return &Error{
+		Kind: KindCancelled, Server: s.def.Name, Tool: tool, Sent: sent, cause: ctx.Err(),
+		Message: fmt.Sprintf("server %q: given up %s: %v", s.def.Name, what, context.Cause(ctx)),
+	}
+}

@@ -1,0 +1,175 @@
+// Package upstream speaks to the MCP servers behind the bridge: it starts
+// them when they are first needed, keeps them, lists their tools, calls them,
+// and ends them.
+//
+// What a server sends is passed on as it came: catalogs and results stay raw
+// JSON, because a typed reading of them loses what it does not know. What a
+// server does is bounded: its start, its answers, the length of its messages,
+// its life. The package does not know policies: whoever calls it has already
+// decided that the call may be made.
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+)
+
+// Definition says how a server is started. ${NAME} and ${NAME:-default} in
+// Command, Args, Env and Cwd stand for the bridge's own environment, and a
+// leading ~ in Command, Args and Cwd for the user's home folder, both as they
+// are when the server is started.
+type Definition struct {
+	Name         string
+	Description  string
+	Command      string
+	Args         []string
+	Env          map[string]string // beyond the few variables that every server gets
+	Cwd          string            // "" is the bridge's own
+	StartTimeout time.Duration     // 0 is DefaultStartTimeout
+	CallTimeout  time.Duration     // 0 is DefaultCallTimeout
+}
+
+// What a definition that does not say gets.
+const (
+	DefaultStartTimeout = 30 * time.Second
+	DefaultCallTimeout  = 60 * time.Second
+)
+
+// Tool is one entry of a server's tools/list.
+type Tool struct {
+	Name         string
+	Title        string
+	Description  string
+	InputSchema  json.RawMessage // as sent; an empty object schema if none was
+	OutputSchema json.RawMessage // as sent, nil if none
+	Annotations  json.RawMessage // as sent, nil if none
+}
+
+// Set is the servers of one bridge. Its methods may be called by several
+// goroutines at once.
+type Set struct {
+	servers map[string]*server
+	log     *slog.Logger
+	flights singleflight.Group
+
+	// life ends with the set: starts that are under way end with it.
+	life context.Context
+	stop context.CancelFunc
+
+	mu     sync.Mutex
+	closed bool
+	work   sync.WaitGroup // what Close waits for
+}
+
+// New makes a set of servers and starts none of them. Of definitions with the
+// same name the first counts.
+func New(defs []Definition, log *slog.Logger) *Set {
+	s := &Set{servers: map[string]*server{}, log: log}
+	s.life, s.stop = context.WithCancel(context.Background())
+	for _, def := range defs {
+		if s.servers[def.Name] != nil {
+			continue
+		}
+		if def.StartTimeout <= 0 {
+			def.StartTimeout = DefaultStartTimeout
+		}
+		if def.CallTimeout <= 0 {
+			def.CallTimeout = DefaultCallTimeout
+		}
+		s.servers[def.Name] = &server{set: s, def: def, log: log.With("server", def.Name)}
+	}
+	return s
+}
+
+// Warm starts servers and reads their catalogs in the background, all at
+// once; without names, every server. What goes wrong is logged, and told
+// again to whoever uses the server.
+func (s *Set) Warm(names ...string) {
+	if len(names) == 0 {
+		for name := range s.servers {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		if !s.begin() {
+			return
+		}
+		go func() {
+			defer s.work.Done()
+			if _, err := s.Tools(s.life, name); err != nil && s.life.Err() == nil {
+				s.log.Warn("not warm", "server", name, "err", err)
+			}
+		}()
+	}
+}
+
+// Tools gives the catalog of a server, which is started if it is not known
+// yet. It must not be changed. Its errors are of type *Error.
+func (s *Set) Tools(ctx context.Context, server string) ([]Tool, error) {
+	srv, err := s.lookup(server)
+	if err != nil {
+		return nil, err
+	}
+	return srv.tools(ctx)
+}
+
+// Call calls a tool of a server, which is started if it is not running, and
+// gives the CallToolResult as the server sent it. The arguments are a JSON
+// object; nil is the empty one. A call is sent at most once. Its errors are of
+// type *Error; a result whose isError is true is not one.
+func (s *Set) Call(ctx context.Context, server, tool string, args json.RawMessage) (json.RawMessage, error) {
+	srv, err := s.lookup(server)
+	if err != nil {
+		return nil, err
+	}
+	return srv.call(ctx, tool, args)
+}
+
+// closeTimeout bounds Close. A server has a second to end at the end of its
+// input and another after SIGTERM.
+const closeTimeout = 4 * time.Second
+
+// Close ends every server, all at once, and waits until nothing of them is
+// left, four seconds at most. Calls that are under way fail.
+func (s *Set) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.stop()
+	done := make(chan struct{})
+	go func() {
+		s.work.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(closeTimeout):
+		s.log.Warn("servers are still ending")
+	}
+}
+
+// begin counts one piece of work for Close to wait for, unless the set is
+// closed.
+func (s *Set) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.work.Add(1)
+	return true
+}
+
+func (s *Set) lookup(name string) (*server, error) {
+	srv := s.servers[name]
+	if srv == nil {
+		return nil, &Error{Kind: KindServer, Server: name, Message: fmt.Sprintf("unknown server %q", name)}
+	}
+	return srv, nil
+}

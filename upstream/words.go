@@ -1,0 +1,136 @@
+package upstream
+
+import (
+	"slices"
+	"sort"
+	"strings"
+	"unicode"
+)
+
+// noise are words that say nothing about a tool.
+var noise = strings.Fields(`a an and any are as at be by for from how i if in into is it its me my of on or our please
+	so some that the their them then there these this to tool tools use used using want was we what when which will with you your`)
+
+// words splits a text, or a name in snake, kebab or camel case, into the stems
+// of its words.
+func words(text string) []string {
+	var stems []string
+	add := func(word string) {
+		if word = strings.ToLower(word); !slices.Contains(noise, word) {
+			stems = append(stems, stem(word))
+		}
+	}
+	fields := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	for _, field := range fields {
+		for _, word := range humps(field) {
+			add(word)
+		}
+	}
+	return stems
+}
+
+// humps splits camelCase, HTTPServer and base64 as people read them: "camel",
+// "Case"; "HTTP", "Server"; "base64".
+func humps(word string) []string {
+	runes := []rune(word)
+	var parts []string
+	start := 0
+	for i := 1; i < len(runes); i++ {
+		after := unicode.IsUpper(runes[i]) && !unicode.IsUpper(runes[i-1])
+		before := i+1 < len(runes) && unicode.IsUpper(runes[i]) && unicode.IsUpper(runes[i-1]) && unicode.IsLower(runes[i+1])
+		if after || before {
+			parts = append(parts, string(runes[start:i]))
+			start = i
+		}
+	}
+	return append(parts, string(runes[start:]))
+}
+
+// stem takes the common English endings off a word, lightly: what is left need
+// not be a word, only the same for forms of the same.
+func stem(word string) string {
+	for _, rule := range []struct {
+		ending, instead string
+		least           int // letters that must be left
+	}{
+		{"ies", "y", 3}, {"sses", "ss", 2}, {"shes", "sh", 2}, {"ches", "ch", 2}, {"xes", "x", 2},
+		{"ings", "", 3}, {"ing", "", 3}, {"ied", "y", 3}, {"ed", "", 3},
+	} {
+		if root, ok := strings.CutSuffix(word, rule.ending); ok && len(root) >= rule.least && strings.ContainsAny(root, "aeiouy") {
+			return strings.TrimSuffix(undouble(root+rule.instead), "e")
+		}
+	}
+	if len(word) > 3 && strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss") && !strings.HasSuffix(word, "us") && !strings.HasSuffix(word, "is") {
+		word = word[:len(word)-1]
+	}
+	if len(word) > 3 {
+		word = strings.TrimSuffix(word, "e")
+	}
+	return word
+}
+
+// undouble turns "runn" into "run", and leaves "call" and "process".
+func undouble(root string) string {
+	n := len(root)
+	if n > 3 && root[n-1] == root[n-2] && strings.IndexByte("bdgmnprt", root[n-1]) >= 0 {
+		return root[:n-1]
+	}
+	return root
+}
+
+// How much a match counts that is not the word itself.
+const (
+	prefixLikeness = 0.6
+	typoLikeness   = 0.8
+)
+
+// like gives the stems of the index that a word of a query means, each with
+// how much it counts: the word itself, words that it begins, and, for a stem of
+// four letters or more that the index does not have, words one slip away.
+func (x *Index) like(word string) map[string]float64 {
+	found := map[string]float64{}
+	_, exact := x.postings[word]
+	if exact {
+		found[word] = 1
+	}
+	if len(word) >= 3 {
+		for _, stem := range x.stems[sort.SearchStrings(x.stems, word):] {
+			if !strings.HasPrefix(stem, word) {
+				break
+			}
+			if stem != word {
+				found[stem] = prefixLikeness
+			}
+		}
+	}
+	if !exact && len(word) >= 4 {
+		for _, stem := range x.stems {
+			if found[stem] == 0 && nearly(word, stem) {
+				found[stem] = typoLikeness
+			}
+		}
+	}
+	return found
+}
+
+// nearly tells whether one letter too many, too few or wrong, or two swapped
+// ones, are all that is between two words.
+func nearly(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if len(b)-len(a) > 1 || len(a) < 4 {
+		return false
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	if len(a) < len(b) {
+		return a[i:] == b[i+1:]
+	}
+	if i == len(a) || a[i+1:] == b[i+1:] {
+		return true
+	}
+	return i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+}

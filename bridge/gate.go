@@ -65,7 +65,10 @@ func (g *gate) serve(ctx context.Context, method string, params json.RawMessage)
 		Servers   []string        `json:"servers"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil {
-		return nil, refuse("invalid", "malformed parameters of %q", method)
+		return nil, refuse("invalid", "malformed parameters of %q", clip(method))
+	}
+	if err := bounded(p.Server, p.Tool, p.Query, p.Servers); err != nil {
+		return nil, err
 	}
 	switch method {
 	case "call":
@@ -81,8 +84,36 @@ func (g *gate) serve(ctx context.Context, method string, params json.RawMessage)
 	case "manual":
 		return map[string]string{"text": manual(g.profile, run.servers)}, nil
 	default:
-		return nil, refuse("invalid", "unknown request %q", method)
+		return nil, refuse("invalid", "unknown request %q", clip(method))
 	}
+}
+
+const (
+	maxName    = 512  // bytes of a server's or tool's name
+	maxQuery   = 1000 // bytes of a search
+	maxServers = 1000 // names in a search
+)
+
+// bounded refuses what is longer than anybody would send in earnest. What the
+// gate does with a name or a query takes time and memory of the host, which
+// no limit of the sandbox covers.
+func bounded(server, tool, query string, servers []string) error {
+	switch {
+	case len(server) > maxName:
+		return refuse("invalid", "a server's name of %d bytes; at most %d", len(server), maxName)
+	case len(tool) > maxName:
+		return refuse("invalid", "a tool's name of %d bytes; at most %d", len(tool), maxName)
+	case len(query) > maxQuery:
+		return refuse("invalid", "a search of %d bytes; at most %d", len(query), maxQuery)
+	case len(servers) > maxServers:
+		return refuse("invalid", "a search in %d servers; at most %d", len(servers), maxServers)
+	}
+	for _, s := range servers {
+		if len(s) > maxName {
+			return refuse("invalid", "a server's name of %d bytes; at most %d", len(s), maxName)
+		}
+	}
+	return nil
 }
 
 // call makes one tools/call if the policy allows it.

@@ -137,14 +137,18 @@ func (g *gate) call(ctx context.Context, run *record, name, tool string, args js
 	}
 	select {
 	case g.slots <- struct{}{}:
-		defer func() { <-g.slots }()
+		// Held until the session has room for the result, which bounds the
+		// results that wait here.
+		context.AfterFunc(ctx, func() { <-g.slots })
 	case <-ctx.Done():
-		return nil, refuse("server", "%s.%s: not sent: the run has ended", s.Name, tool)
+	}
+	if ctx.Err() != nil {
+		return nil, refuse("server", "%s.%s: not sent: the run was stopped", s.Name, tool)
 	}
 	set(inFlight)
 	result, err := g.upstream.Call(ctx, s.Name, tool, args)
 	if err != nil {
-		set(outcome(ctx, err))
+		set(outcome(err))
 		return nil, serverError(err)
 	}
 	set(completed)
@@ -168,16 +172,16 @@ func (g *gate) server(run *record, name string) (mount, error) {
 // known refuses a tool that the server does not have, in words that let the
 // caller find the right one.
 func (g *gate) known(ctx context.Context, s mount, tool string) error {
-	tools, err := g.allowed(ctx, s)
+	tools, err := g.upstream.Tools(ctx, s.Name)
 	if err != nil {
-		return err
+		return serverError(err)
 	}
 	for _, t := range tools {
 		if t.Name == tool {
 			return nil
 		}
 	}
-	return notFound(s, tool, tools)
+	return notFound(s, tool, g.filter(s, tools))
 }
 
 // misspelt tells a wrong name from a denied one, if the server's tools are
@@ -213,17 +217,18 @@ func refuse(kind, format string, args ...any) error {
 	return &sandbox.Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
 
-// outcome is the state of a call that has no result. After the end of its run
-// all that is known of a call that was sent is that it is in flight.
-func outcome(ctx context.Context, err error) string {
+// outcome is the state of a call that has no result. Of one that was sent and
+// not answered, be it that its run or its server has ended, all that is known is
+// that it may have had its effect.
+func outcome(err error) string {
 	var u *upstream.Error
 	switch {
 	case errors.As(err, &u) && !u.Sent:
 		return neverSent
-	case ctx.Err() != nil:
-		return inFlight
+	case errors.As(err, &u) && u.Kind == upstream.KindTool:
+		return failed
 	}
-	return failed
+	return inFlight
 }
 
 // serverError gives an upstream error its kind.

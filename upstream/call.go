@@ -35,7 +35,9 @@ func (s *server) call(ctx context.Context, tool string, args json.RawMessage) (j
 		return nil, err
 	}
 	if c.meta != nil && needsInput(result) {
-		return nil, s.errorf("server %q: %s wants to ask a person, which is not possible here", s.def.Name, tool)
+		failure := s.errorf("server %q: %s wants to ask a person, which is not possible here", s.def.Name, tool)
+		failure.Tool, failure.Sent = tool, true
+		return nil, failure
 	}
 	return result, nil
 }
@@ -72,7 +74,7 @@ func (s *server) ask(ctx context.Context, c *conn, tool, method string, params a
 	case bounded.Err() != nil:
 		failure = s.errorf("server %q: no answer to %s within %v", s.def.Name, subject, s.def.CallTimeout)
 	case s.set.life.Err() != nil:
-		return nil, s.closed()
+		failure = s.closed()
 	case errors.Is(err, errQueueFull):
 		failure = s.errorf("server %q: %w; %s was not sent", s.def.Name, err, subject)
 	default:

@@ -39,7 +39,33 @@ func (s *server) call(ctx context.Context, tool string, args json.RawMessage) (j
 		failure.Tool, failure.Sent = tool, true
 		return nil, failure
 	}
+	if !isResult(result) {
+		failure := s.errorf("server %q: its answer to %s is no result of a tool", s.def.Name, tool)
+		failure.Tool, failure.Sent = tool, true
+		return nil, failure
+	}
 	return result, nil
+}
+
+// isResult tells whether an answer has the shape of a CallToolResult, as far
+// as whoever reads one relies on it.
+func isResult(raw json.RawMessage) bool {
+	var result *struct {
+		Content []*struct {
+			Type string          `json:"type"`
+			Text json.RawMessage `json:"text"`
+		} `json:"content"`
+		IsError bool `json:"isError"`
+	}
+	if json.Unmarshal(raw, &result) != nil || result == nil {
+		return false
+	}
+	for _, block := range result.Content {
+		if block == nil || block.Type == "text" && (len(block.Text) == 0 || block.Text[0] != '"') {
+			return false
+		}
+	}
+	return true
 }
 
 // ask sends a request within the deadline of calls and words what goes wrong.

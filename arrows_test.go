@@ -19,6 +19,7 @@ var arrows = map[string][]string{
 	"cli":            {"bridge", "policy", "sandbox", "sandbox/native", "upstream"},
 	"bridge":         {"policy", "sandbox", "upstream"},
 	"policy":         {"policies"},
+	"sandbox/docker": {"sandbox"},
 	"sandbox/native": {"sandbox", "sandbox/native/stage"},
 	"upstream":       {"upstream/keeper"},
 	"harness/bench":  {"policy", "sandbox", "sandbox/native"}, // measures them, and is in no binary of ours
@@ -31,6 +32,7 @@ var confined = map[string][]string{
 	"github.com/spf13/cobra":              {"cli"},
 	"github.com/rogpeppe/go-internal":     {"harness"},
 	"github.com/elastic/go-seccomp-bpf":   {"sandbox"},
+	"github.com/moby/moby":                {"sandbox/docker"},
 	"github.com/moby/profiles":            {"sandbox"},
 	"github.com/landlock-lsm/go-landlock": {"sandbox"},
 	"github.com/godbus/dbus":              {"sandbox"},

@@ -3,6 +3,7 @@ package docker
 import (
 	"context"
 	"slices"
+	"strings"
 )
 
 // Facts are what the daemon says of itself.
@@ -15,7 +16,7 @@ type Facts struct {
 	Rootless bool
 	Cgroup   string            // "1" or "2"
 	Driver   string            // of cgroups: cgroupfs, systemd or none
-	Seccomp  string            // its profile, "" if it filters no system calls
+	Seccomp  string            // name of its own profile, "" if it cannot filter system calls
 	AppArmor bool              // whether it confines containers
 	SELinux  bool              // whether it labels them
 	Limits   map[string]string // how each limit is held, "" where it is not
@@ -33,7 +34,10 @@ func (e *Engine) Describe(ctx context.Context) (Facts, error) {
 	if err := fresh.ask(ctx); err != nil {
 		return Facts{}, err
 	}
-	seccomp, _ := fresh.option("seccomp")
+	seccomp, filters := fresh.option("seccomp")
+	if seccomp = strings.TrimPrefix(seccomp, "profile="); filters && seccomp == "" {
+		seccomp = "default"
+	}
 	_, apparmor := fresh.option("apparmor")
 	_, selinux := fresh.option("selinux")
 	held := fresh.held()

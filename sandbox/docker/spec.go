@@ -3,6 +3,7 @@ package docker
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -36,6 +37,7 @@ type plan struct {
 	volumes []string          // what the image would have writable
 	mounts  []mount.Mount
 	binds   []string
+	secure  []string // security options
 }
 
 // plan compares the spec with what the daemon has.
@@ -48,12 +50,15 @@ func (e *Engine) plan(ctx context.Context, spec sandbox.Spec) (*plan, error) {
 		return nil, err
 	}
 	p := &plan{link: l, spec: spec, limits: withDefaults(spec.Limits)}
+	if p.secure, err = l.security(); err != nil {
+		return nil, err
+	}
 	if err := p.bind(); err != nil {
 		return nil, err
 	}
 	name := cmp.Or(spec.Image, e.options.Image)
 	if name == "" {
-		return nil, fmt.Errorf("no image is named for docker; name one with image: in the profile")
+		return nil, errors.New("no image is named for docker; name one with image: in the profile")
 	}
 	image, err := l.client.ImageInspect(ctx, name)
 	switch {
@@ -84,14 +89,35 @@ func (l *link) allow(spec sandbox.Spec) error {
 	if !l.rootless() && !spec.Rootful {
 		return fmt.Errorf("docker at %s runs as root, which the profile does not allow; allow it with rootful: true in the profile, or run a daemon of your own: dockerd-rootless-setuptool.sh install", l.endpoint.host)
 	}
-	profile, is := l.option("seccomp")
-	if !is || profile == "profile=unconfined" {
-		return fmt.Errorf("docker filters no system calls here; start dockerd with a seccomp profile")
-	}
 	if spec.Enforced {
 		return l.enforce()
 	}
 	return nil
+}
+
+// security are the options that confine the processes. An operator's own
+// seccomp profile stays; docker's default is replaced by the same of a later
+// version, and so is none.
+func (l *link) security() ([]string, error) {
+	options := []string{"no-new-privileges"}
+	theirs, is := l.option("seccomp")
+	if !is {
+		return nil, errors.New("docker cannot filter system calls here; run it on a kernel with seccomp")
+	}
+	switch theirs = strings.TrimPrefix(theirs, "profile="); theirs {
+	case "", "default", "builtin", "unconfined":
+		ours, err := profile()
+		if err != nil {
+			return nil, err
+		}
+		if ours != "" {
+			return append(options, "seccomp="+ours), nil
+		}
+		if theirs == "unconfined" {
+			return nil, errors.New("docker filters no system calls here; start dockerd without seccomp-profile unconfined")
+		}
+	}
+	return options, nil
 }
 
 // bind checks the mounts and says how docker is to make them.
@@ -190,7 +216,7 @@ func (p *plan) container(args []string, labels map[string]string) client.Contain
 			NetworkMode:    "none",
 			ReadonlyRootfs: true,
 			CapDrop:        []string{"ALL"},
-			SecurityOpt:    []string{"no-new-privileges"},
+			SecurityOpt:    p.secure,
 			CgroupnsMode:   container.CgroupnsModePrivate,
 			// A namespace of its own, and its /dev/shm is ours to make.
 			IpcMode:   container.IPCModeNone,

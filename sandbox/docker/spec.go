@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net/url"
 	"os"
@@ -128,6 +129,10 @@ func (p *plan) bind() error {
 		}
 		if p.endpoint.local() {
 			if _, err := os.Stat(m.Source); err != nil {
+				var at *fs.PathError
+				if errors.As(err, &at) {
+					err = at.Err
+				}
 				return fmt.Errorf("mount %q is not on the host: %w; make it, or take it out of the profile's mounts", m.Source, err)
 			}
 		}

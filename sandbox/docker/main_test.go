@@ -4,6 +4,7 @@ package docker
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -184,6 +185,11 @@ func buildImage(t testing.TB, e *Engine, name, containerfile string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { l.client.ImageRemove(t.Context(), tag, client.ImageRemoveOptions{}) })
+	t.Cleanup(func() {
+		// The test's own context has ended by then.
+		if _, err := l.client.ImageRemove(context.WithoutCancel(t.Context()), tag, client.ImageRemoveOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
 	return tag
 }

@@ -85,7 +85,7 @@ func hostThings(t *testing.T) string {
 func TestProbes(t *testing.T) {
 	e := newEngine(t)
 	// These two are the end of who tries, see TestOtherArchitectures.
-	probes := strings.Replace(source(t, "probes.py"), "\nfor name, (group, f) in", "\ndel probes['i386_call'], probes['x32_call']\nfor name, (group, f) in", 1)
+	probes := strings.Replace(source(t, "probes/*.py"), "\nfor name, (group, f) in", "\ndel probes['i386_call'], probes['x32_call']\nfor name, (group, f) in", 1)
 	b := start(t, e, sandbox.Spec{Limits: sandbox.Limits{Tmp: 64 << 20, Memory: 1 << 30}}, probes,
 		`["needed","sealed","rooted","closed"]`, hostThings(t))
 	stdout, stderr, exit := collect(t, b)
@@ -211,5 +211,29 @@ print(os.readlink("/proc/self/ns/net"))`)
 	before, after, _ := strings.Cut(stdout, "\n")
 	if before != "['lo'] 1" || !strings.HasPrefix(after, "net:") || strings.TrimSpace(after) == own {
 		t.Errorf("%s%s", stdout, stderr)
+	}
+}
+
+// TestUser runs as another user than nobody, with one more path hidden.
+func TestUser(t *testing.T) {
+	e := newEngine(t)
+	b := start(t, e, sandbox.Spec{User: "1000:1001", SecurityOpt: []string{"no-new-privileges", "mask=/etc/passwd"}}, `
+import os
+for place in "/tmp", "/workspace", "/dev/shm": open(place + "/file", "w").close()
+print(os.getresuid(), os.getresgid(), os.path.getsize("/etc/passwd"), os.listdir("/sys/firmware"))`)
+	if stdout, stderr, _ := collect(t, b); stdout != "(1000, 1000, 1000) (1001, 1001, 1001) 0 []\n" {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+	for _, user := range []string{"0:0", "1000:0", "1000", "root:root", "1:2:3", "-1:5"} {
+		err := e.Ready(t.Context(), allowed(sandbox.Spec{User: user}))
+		if err == nil || !strings.HasSuffix(err.Error(), "; name a user and a group by numbers above 0, such as 65534:65534") {
+			t.Errorf("user %q: %v", user, err)
+		}
+	}
+	for _, option := range []string{"seccomp=unconfined", "label=disable", "label:disable", "apparmor=unconfined", "no-new-privileges:false", "systempaths=unconfined", "mask=x", ""} {
+		err := e.Ready(t.Context(), allowed(sandbox.Spec{SecurityOpt: []string{option}}))
+		if err == nil || !strings.HasSuffix(err.Error(), "would not add to what confines the sandbox; take it out") {
+			t.Errorf("option %q: %v", option, err)
+		}
 	}
 }

@@ -23,10 +23,8 @@ import (
 	"github.com/moby/moby/client/pkg/versions"
 )
 
-const (
-	guestID = 65534   // user and group of everything inside
-	inodes  = "16384" // files of one tmpfs, at most
-)
+// inodes is how many files one tmpfs can hold.
+const inodes = 16384
 
 // plan is a sandbox that the daemon can make.
 type plan struct {
@@ -38,7 +36,10 @@ type plan struct {
 	volumes []string          // what the image would have writable
 	mounts  []mount.Mount
 	binds   []string
-	secure  []string // security options
+
+	user     string   // and group, as numbers
+	security []string // options
+	masked   []string // paths that are hidden, nil for docker's own list
 }
 
 // plan compares the spec with what the daemon has.
@@ -51,7 +52,7 @@ func (e *Engine) plan(ctx context.Context, spec sandbox.Spec) (*plan, error) {
 		return nil, err
 	}
 	p := &plan{link: l, spec: spec, limits: withDefaults(spec.Limits)}
-	if p.secure, err = l.security(); err != nil {
+	if err := p.secure(); err != nil {
 		return nil, err
 	}
 	if err := p.bind(); err != nil {
@@ -94,31 +95,6 @@ func (l *link) allow(spec sandbox.Spec) error {
 		return l.enforce()
 	}
 	return nil
-}
-
-// security are the options that confine the processes. An operator's own
-// seccomp profile stays; docker's default is replaced by the same of a later
-// version, and so is none.
-func (l *link) security() ([]string, error) {
-	options := []string{"no-new-privileges"}
-	theirs, is := l.option("seccomp")
-	if !is {
-		return nil, errors.New("docker cannot filter system calls here; run it on a kernel with seccomp")
-	}
-	switch theirs = strings.TrimPrefix(theirs, "profile="); theirs {
-	case "", "default", "builtin", "unconfined":
-		ours, err := profile()
-		if err != nil {
-			return nil, err
-		}
-		if ours != "" {
-			return append(options, "seccomp="+ours), nil
-		}
-		if theirs == "unconfined" {
-			return nil, errors.New("docker filters no system calls here; start dockerd without seccomp-profile unconfined")
-		}
-	}
-	return options, nil
 }
 
 // bind checks the mounts and says how docker is to make them.
@@ -187,8 +163,9 @@ func (p *plan) environment() []string {
 // container says what docker is to make.
 func (p *plan) container(args []string, labels map[string]string) client.ContainerCreateOptions {
 	never := false
+	uid, gid, _ := strings.Cut(p.user, ":")
 	tmpfs := func(size int64, more string) string {
-		return fmt.Sprintf("rw,nosuid,nodev,%s,size=%d,nr_inodes=%s,mode=0700,uid=%d,gid=%d", more, size, inodes, guestID, guestID)
+		return fmt.Sprintf("rw,nosuid,nodev,%s,size=%d,nr_inodes=%d,mode=0700,uid=%s,gid=%s", more, size, inodes, uid, gid)
 	}
 	mounts := slices.Clone(p.mounts)
 	for _, target := range p.volumes {
@@ -202,7 +179,7 @@ func (p *plan) container(args []string, labels map[string]string) client.Contain
 			Cmd:        args,
 			Env:        p.environment(),
 			Hostname:   "sandbox",
-			User:       fmt.Sprintf("%d:%d", guestID, guestID),
+			User:       p.user,
 			WorkingDir: "/workspace",
 			Labels:     labels,
 			// Not even a network called none, which takes docker longer to make
@@ -224,7 +201,8 @@ func (p *plan) container(args []string, labels map[string]string) client.Contain
 			NetworkMode:    "none",
 			ReadonlyRootfs: true,
 			CapDrop:        []string{"ALL"},
-			SecurityOpt:    p.secure,
+			SecurityOpt:    p.security,
+			MaskedPaths:    p.masked,
 			CgroupnsMode:   container.CgroupnsModePrivate,
 			// A namespace of its own, and its /dev/shm is ours to make.
 			IpcMode:   container.IPCModeNone,

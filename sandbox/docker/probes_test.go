@@ -224,7 +224,7 @@ print(os.getresuid(), os.getresgid(), os.path.getsize("/etc/passwd"), os.listdir
 	if stdout, stderr, _ := collect(t, b); stdout != "(1000, 1000, 1000) (1001, 1001, 1001) 0 []\n" {
 		t.Errorf("%s%s", stdout, stderr)
 	}
-	for _, user := range []string{"0:0", "1000:0", "1000", "root:root", "1:2:3", "-1:5"} {
+	for _, user := range []string{"0:0", "1000:0", "0", "root:root", "1:2:3", "-1:5"} {
 		err := e.Ready(t.Context(), allowed(sandbox.Spec{User: user}))
 		if err == nil || !strings.HasSuffix(err.Error(), "; name a user and a group by numbers above 0, such as 65534:65534") {
 			t.Errorf("user %q: %v", user, err)

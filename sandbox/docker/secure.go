@@ -24,6 +24,9 @@ var hidden = []string{
 // options of docker with those that the spec adds.
 func (p *plan) secure() error {
 	p.user = cmp.Or(p.spec.User, nobody)
+	if !strings.Contains(p.user, ":") {
+		p.user += ":" + p.user
+	}
 	numbers := strings.Split(p.user, ":")
 	for _, number := range numbers {
 		if n, err := strconv.ParseUint(number, 10, 31); err != nil || n == 0 || len(numbers) != 2 {

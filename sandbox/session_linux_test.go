@@ -24,7 +24,7 @@ type engine struct {
 
 // engines returns what the tables run on: the engine without isolation with
 // every Python of BRIDGE_TEST_PYTHONS (a list like PATH) or the one on PATH,
-// and the native engine where it is ready.
+// and the native engine and docker where they are ready.
 func engines(t *testing.T) []engine {
 	t.Helper()
 	var all []engine
@@ -45,6 +45,11 @@ func engines(t *testing.T) []engine {
 		all = append(all, engine{"native", box, ""})
 	} else {
 		t.Logf("not on the native engine: %v", err)
+	}
+	if box, err := dockerEngine(); err == nil {
+		all = append(all, engine{"docker", box, ""})
+	} else {
+		t.Logf("not on docker: %v", err)
 	}
 	return all
 }

@@ -16,10 +16,11 @@ import (
 // later on it knows nothing of what comes before.
 var arrows = map[string][]string{
 	".":              {"cli"},
-	"cli":            {"bridge", "policy", "sandbox", "sandbox/native", "upstream"},
+	"cli":            {"bridge", "policy", "sandbox", "sandbox/native", "sandbox/podman", "upstream"},
 	"bridge":         {"policy", "sandbox", "upstream"},
 	"policy":         {"policies"},
 	"sandbox/native": {"sandbox", "sandbox/native/stage"},
+	"sandbox/podman": {"sandbox", "sandbox/podman/reaper"},
 	"upstream":       {"upstream/keeper"},
 	"harness/bench":  {"policy", "sandbox", "sandbox/native"}, // measures them, and is in no binary of ours
 }
@@ -34,6 +35,8 @@ var confined = map[string][]string{
 	"github.com/moby/profiles":            {"sandbox"},
 	"github.com/landlock-lsm/go-landlock": {"sandbox"},
 	"github.com/godbus/dbus":              {"sandbox"},
+	"github.com/containers":               {"sandbox/podman"},
+	"go.podman.io":                        {"sandbox/podman"},
 }
 
 // TestArrows holds the directions of imports. Tests may import what they like.
@@ -84,7 +87,8 @@ func checkImport(t *testing.T, file, name string) {
 		}
 	}
 	// The stages run before any other package is initialised.
-	if (dir == "sandbox/native/stage" || dir == "upstream/keeper") && strings.Contains(name, ".") {
+	stages := []string{"sandbox/native/stage", "sandbox/podman/reaper", "upstream/keeper"}
+	if slices.Contains(stages, dir) && strings.Contains(name, ".") {
 		t.Errorf("%s imports %s; a stage may import the standard library alone", file, name)
 	}
 }

@@ -289,8 +289,12 @@ func TestInterrupt(t *testing.T) {
 		"swallowed": {
 			{code: "import time\ntry:\n    time.sleep(30)\nexcept KeyboardInterrupt:\n    print('caught')\n7", timeout: soon, stdout: "caught\n", value: "7"},
 		},
+		"at once": {
+			{code: "x = 1\nimport time; time.sleep(60)", timeout: 50 * time.Millisecond, status: sandbox.Interrupted},
+			{code: "1", value: "1"},
+		},
 		"own SIGINT": {
-			{code: "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nfor _ in range(10**7): pass", status: sandbox.Interrupted},
+			{code: "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)", status: sandbox.Interrupted},
 			{code: "import threading\nthreading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()"},
 			{code: "1", value: "1"},
 		},

@@ -30,6 +30,11 @@ class Interrupts:
         _signal.signal(_signal.SIGINT, self.sigint)
         _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
 
+    def enter(self, run):
+        """From here on the run can be interrupted; one that was meanwhile is so now."""
+        self.run = run
+        self.arrive(NUMBER, None)
+
     def ask(self, run):
         """Interrupt a run. Called by the thread that reads the wire."""
         self.wanted = run

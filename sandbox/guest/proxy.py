@@ -127,9 +127,7 @@ class Server:
         return sorted(tools + ["call_tool"])
 
     def __repr__(self):
-        catalog = state.current.catalogs.get(self._server["name"])
-        tools = f": {len(catalog.tools)} tools" if catalog is not None and catalog.loaded else ""
-        return f"<server {self._server['name']}{tools}>"
+        return f"<server {self._server['name']}>"
 
     def call_tool(self, tool: str, arguments: "dict | None" = None):
         """Call a tool by its own name; the awaited value is the same as of ``server.tool(...)``."""

@@ -44,10 +44,15 @@ class Session:
     def load_loop(self):
         """Return the session's event loop."""
         if self.loop is None:
-            from _guest.loop import Loop
+            # Half of it would be worse than none: no interrupt comes between.
+            held = self.interrupts.hold()
+            try:
+                from _guest.loop import Loop
 
-            self.loop = Loop()
-            self.interrupts.cancel = self.loop.cancel
+                self.loop = Loop()
+                self.interrupts.cancel = self.loop.cancel
+            finally:
+                self.interrupts.release(held)
         return self.loop
 
     def load_inspect(self):
@@ -110,7 +115,7 @@ class Session:
     def execute(self, code, run):
         """Run code; KeyboardInterrupt may come from the first statement here to the last."""
         try:
-            self.interrupts.run = run
+            self.interrupts.enter(run)
             program = Program(code, f"<run {run}>")
             namespace = self.main.__dict__
             if program.awaits:

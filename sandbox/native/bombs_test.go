@@ -81,7 +81,7 @@ func TestMemory(t *testing.T) {
 			if last.Unlimited || !b.OutOfMemory() {
 				t.Errorf("not killed: %+v, ended with %+v\n%s", last, exit, stderr)
 			}
-			if b.Limits()["memory"] == "watchdog" && exit.Signal != int(syscall.SIGKILL) {
+			if exit.Signal != int(syscall.SIGKILL) {
 				t.Errorf("ended with %+v, want signal 9", exit)
 			}
 			limit := float64(small.Memory >> 20)

@@ -33,22 +33,22 @@ func newCgroups() *cgroups { return &cgroups{scopes: &scopes{}} }
 
 // hold puts a process, and what it will start, under its limits. It returns
 // nil where that cannot be done: the rlimits and the watchdog then hold it.
-func (c *cgroups) hold(ctx context.Context, pid int, l sandbox.Limits) *hold {
+func (c *cgroups) hold(ctx context.Context, process *os.Process, l sandbox.Limits) *hold {
 	if !unified() {
 		return nil
 	}
 	c.once.Do(func() { c.parent = delegated() })
 	if c.parent != "" {
 		dir := filepath.Join(c.parent, fmt.Sprintf("%s%d-%d", prefix, os.Getpid(), c.next.Add(1)))
-		if h, err := holdIn(dir, pid, l); err == nil {
+		if h, err := holdIn(dir, process, l); err == nil {
 			return h
 		}
 	}
-	dir, err := c.scopes.start(ctx, pid, l)
+	dir, err := c.scopes.start(ctx, process.Pid, l)
 	if err != nil {
 		return nil
 	}
-	h, err := newHold(dir, l)
+	h, err := newHold(dir, process, l)
 	if err != nil {
 		return nil
 	}
@@ -139,7 +139,7 @@ func sweep(parent string) {
 }
 
 // holdIn makes a folder with the limits and moves the process to it.
-func holdIn(dir string, pid int, l sandbox.Limits) (*hold, error) {
+func holdIn(dir string, process *os.Process, l sandbox.Limits) (*hold, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func holdIn(dir string, pid int, l sandbox.Limits) (*hold, error) {
 		for _, limit := range [][2]string{
 			{"memory.max", fmt.Sprint(l.Memory)},
 			{"pids.max", fmt.Sprint(l.PIDs)},
-			{"cgroup.procs", fmt.Sprint(pid)},
+			{"cgroup.procs", fmt.Sprint(process.Pid)},
 		} {
 			if err := write(dir, limit[0], limit[1]); err != nil {
 				return nil, err
@@ -155,7 +155,7 @@ func holdIn(dir string, pid int, l sandbox.Limits) (*hold, error) {
 		}
 		write(dir, "memory.swap.max", "0") // not there without swap
 		write(dir, "cpu.max", quota(l.CPUs))
-		return newHold(dir, l)
+		return newHold(dir, process, l)
 	}()
 	if err != nil {
 		os.Remove(dir)

@@ -20,21 +20,22 @@ type hold struct {
 	own  bool // the folder is ours to remove; systemd removes its own
 	held map[string]string
 
-	killed atomic.Bool
-	events *os.File // memory.events
-	wake   *os.File // ends the wait for them
-	done   chan struct{}
+	process *os.Process
+	killed  atomic.Bool
+	events  *os.File // memory.events
+	wake    *os.File // ends the wait for them
+	done    chan struct{}
 }
 
 // newHold believes the kernel, not who was asked: the limits are read back
 // from the folder. A memory limit that is not in force is an error; the
 // others may be held otherwise.
-func newHold(dir string, l sandbox.Limits) (*hold, error) {
+func newHold(dir string, process *os.Process, l sandbox.Limits) (*hold, error) {
 	page := int64(os.Getpagesize())
 	if got := read(dir, "memory.max"); got != fmt.Sprint(l.Memory/page*page) {
 		return nil, fmt.Errorf("memory.max of %s is %q", dir, got)
 	}
-	h := &hold{dir: dir, held: map[string]string{"memory": "cgroup"}, done: make(chan struct{})}
+	h := &hold{dir: dir, process: process, held: map[string]string{"memory": "cgroup"}, done: make(chan struct{})}
 	if read(dir, "pids.max") == fmt.Sprint(l.PIDs) {
 		h.held["pids"] = "cgroup"
 	}
@@ -85,7 +86,9 @@ func (h *hold) listen() {
 	}
 }
 
-// look reads the count of the processes that the kernel has killed.
+// look reads the count of the processes that the kernel has killed. One of
+// them is the end of the sandbox, as it is with the watchdog: what is left
+// when the largest process is gone is nobody's intention.
 func (h *hold) look() {
 	b := make([]byte, 1024)
 	n, err := h.events.ReadAt(b, 0)
@@ -96,6 +99,7 @@ func (h *hold) look() {
 		if count, ok := strings.CutPrefix(line, "oom_kill "); ok {
 			if kills, err := strconv.Atoi(strings.TrimSpace(count)); err == nil && kills > 0 {
 				h.killed.Store(true)
+				h.process.Kill()
 			}
 		}
 	}

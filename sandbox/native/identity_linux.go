@@ -30,12 +30,12 @@ type identity struct {
 // RLIMIT_NPROC would not count.
 func identify() identity {
 	uid, gid := os.Geteuid(), os.Getegid()
-	if uid == 0 && gid == 0 {
+	if uid == 0 {
 		u, g := spareID("/proc/self/uid_map"), spareID("/proc/self/gid_map")
 		if u != 0 && g != 0 {
 			return identity{
 				uids:  []syscall.SysProcIDMap{{HostID: 0, Size: 1}, {ContainerID: guestID, HostID: u, Size: 1}},
-				gids:  []syscall.SysProcIDMap{{HostID: 0, Size: 1}, {ContainerID: guestID, HostID: g, Size: 1}},
+				gids:  []syscall.SysProcIDMap{{HostID: gid, Size: 1}, {ContainerID: guestID, HostID: g, Size: 1}},
 				setID: true,
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
+	"syscall"
 	"time"
 )
 
@@ -46,16 +46,24 @@ print("\n" + json.dumps({
 
 // pythons remembers the interpreters that were asked.
 type pythons struct {
-	mu    sync.Mutex
+	turn  chan struct{}      // holds a token; whoever has it may use known
 	known map[string]*python // by the name that a spec gives
 }
 
-func newPythons() *pythons { return &pythons{known: make(map[string]*python)} }
+func newPythons() *pythons {
+	ps := &pythons{turn: make(chan struct{}, 1), known: make(map[string]*python)}
+	ps.turn <- struct{}{}
+	return ps
+}
 
 // find returns the interpreter that a spec names, or one for "".
 func (ps *pythons) find(ctx context.Context, name string) (*python, error) {
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
+	select {
+	case <-ps.turn:
+		defer func() { ps.turn <- struct{}{} }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	if p := ps.known[name]; p != nil {
 		return p, nil
 	}
@@ -68,8 +76,8 @@ func (ps *pythons) find(ctx context.Context, name string) (*python, error) {
 }
 
 func (ps *pythons) forget(name string) {
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
+	<-ps.turn
+	defer func() { ps.turn <- struct{}{} }()
 	delete(ps.known, name)
 }
 
@@ -143,6 +151,9 @@ func ask(ctx context.Context, path string) (*python, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "-E", "-s", "-c", question)
 	cmd.Dir = "/"
+	// A shim starts processes of its own.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PYTHON") })
 	var stderr strings.Builder

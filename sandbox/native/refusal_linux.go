@@ -36,8 +36,7 @@ func recent(release string) error {
 // refusal gives the cause of what the kernel refused, as far as it can be
 // found out, and after "; " the remedy.
 func refusal(err error) error {
-	errno := syscall.Errno(0)
-	step := "namespaces"
+	errno, step := syscall.Errno(0), ""
 	var failure *stage.Failure
 	if errors.As(err, &failure) {
 		errno, step = syscall.Errno(failure.Errno), failure.Step
@@ -46,12 +45,18 @@ func refusal(err error) error {
 	}
 	switch errno {
 	case syscall.ENOSPC, syscall.EUSERS:
-		if cause := exhausted(); cause != nil {
-			return cause
+		if failure == nil {
+			return exhausted()
 		}
 	case syscall.EPERM, syscall.EACCES:
-		if cause := forbidden(); cause != nil && !strings.HasPrefix(step, "execute ") {
+		// Where AppArmor lets a namespace be made, it takes the capabilities
+		// in it: then it is the stage that is refused.
+		if cause := forbidden(); cause != nil && !strings.HasPrefix(step, execute) {
 			return cause
+		}
+		if failure == nil && filtered() {
+			return errors.New("new namespaces are refused by a seccomp filter that bridge itself runs under, as in a container; " +
+				"run bridge outside, or start the container with --security-opt seccomp=unconfined")
 		}
 	case syscall.EINVAL, syscall.ENOSYS:
 		if failure == nil {
@@ -59,13 +64,19 @@ func refusal(err error) error {
 		}
 	}
 	if failure == nil {
-		return fmt.Errorf("the kernel refuses new namespaces (%w); use podman or docker", errno)
+		return fmt.Errorf("the kernel refuses new namespaces (%w); use podman or docker", err)
 	}
-	if path, ok := strings.CutPrefix(step, "execute "); ok {
+	if path, ok := strings.CutPrefix(step, execute); ok {
 		return fmt.Errorf("executing python %q in the sandbox: %s; name another interpreter with python: in the profile", path, failure.Text)
+	}
+	if filtered() {
+		return fmt.Errorf("making the sandbox: %w; bridge itself runs under a seccomp filter, as in a container, which may be why: run it outside, or use podman or docker", failure)
 	}
 	return fmt.Errorf("making the sandbox: %w; use podman or docker", failure)
 }
+
+// execute begins the name of the stage's last step.
+const execute = "execute "
 
 // exhausted finds the kind of namespace of which no more may be made.
 func exhausted() error {
@@ -91,10 +102,6 @@ func forbidden() error {
 		}
 		return fmt.Errorf("user namespaces are kept from bridge by AppArmor (kernel.apparmor_restrict_unprivileged_userns is 1); "+
 			"write 'abi <abi/4.0>, profile bridge %s flags=(unconfined) { userns, }' to /etc/apparmor.d/bridge and run sudo apparmor_parser -r /etc/apparmor.d/bridge", exe)
-	}
-	if filtered() {
-		return errors.New("new namespaces are refused by a seccomp filter that bridge itself runs under, as in a container; " +
-			"run bridge outside, or start the container with --security-opt seccomp=unconfined")
 	}
 	return nil
 }

@@ -54,23 +54,21 @@ var options = []uint64{
 
 // filter is the compiled program, the same for every sandbox.
 var filter = sync.OnceValues(func() (string, error) {
-	program, err := compile("")
+	program, err := assemble()
 	if err != nil {
 		return "", fmt.Errorf("compiling the seccomp filter: %w", err)
 	}
-	return string(program), nil
+	return encode(program)
 })
 
-// compile turns Docker's default profile, as it is for a process with no
-// capability, into an allow list for an architecture ("" is this one): any
-// other system call is refused with EPERM. The profile itself depends on the
-// kernel and the architecture that it is asked on.
-func compile(architecture string) ([]byte, error) {
+// assemble turns Docker's default profile, as it is for a process with no
+// capability, into an allow list: any other system call is refused with EPERM.
+func assemble() ([]bpf.Instruction, error) {
 	p, err := profile.GetDefaultProfile(&specs.Spec{Process: &specs.Process{Capabilities: &specs.LinuxCapabilities{}}})
 	if err != nil {
 		return nil, err
 	}
-	info, err := arch.GetInfo(architecture)
+	info, err := arch.GetInfo("")
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +110,7 @@ func compile(architecture string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return encode(append(newer(info), program...))
+	return append(newer(info), program...), nil
 }
 
 // own tells which system calls have rules of ours in place of the profile's.
@@ -157,10 +155,10 @@ func newer(info *arch.Info) []bpf.Instruction {
 }
 
 // encode lays the program out as an array of struct sock_filter.
-func encode(program []bpf.Instruction) ([]byte, error) {
+func encode(program []bpf.Instruction) (string, error) {
 	raw, err := bpf.Assemble(program)
 	if err != nil {
-		return nil, err
+		return "", fmt.Errorf("compiling the seccomp filter: %w", err)
 	}
 	var b []byte
 	for _, r := range raw {
@@ -168,5 +166,5 @@ func encode(program []bpf.Instruction) ([]byte, error) {
 		b = append(b, r.Jt, r.Jf)
 		b = binary.NativeEndian.AppendUint32(b, r.K)
 	}
-	return b, nil
+	return string(b), nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"bridge/sandbox"
 	"bridge/sandbox/native/stage"
@@ -64,8 +65,14 @@ func (p *plumbing) close() {
 	}
 }
 
+// startWait bounds a start. It takes milliseconds, unless something of the
+// host hangs: a network file system below /usr, or the bus.
+const startWait = 30 * time.Second
+
 // start makes the process and sees it become a sandbox.
 func (e *Engine) start(ctx context.Context, cfg *stage.Config, who identity, limits sandbox.Limits) (*box, error) {
+	ctx, cancel := context.WithTimeout(ctx, startWait)
+	defer cancel()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -122,7 +129,7 @@ func (e *Engine) bringUp(ctx context.Context, process *os.Process, pipes *plumbi
 	_, sent := pipes.config.Write(append(stage.EncodeNumber(uint64(len(text))), text...))
 	var h *hold
 	if sent == nil {
-		h = e.cgroups.hold(ctx, process.Pid, limits)
+		h = e.cgroups.hold(ctx, process, limits)
 		_, sent = pipes.config.Write([]byte{stage.Running})
 	}
 	pipes.config.Close()

@@ -1,0 +1,202 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"bridge/sandbox"
+
+	"github.com/moby/moby/api/pkg/stdcopy"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+)
+
+const (
+	// last is how long the end of the output, and the news of a kill for
+	// memory, may come after the end itself.
+	last = 2 * time.Second
+
+	// patience is how long docker gets to end a container that is to be
+	// killed, before the answer is that it does not.
+	patience = 20 * time.Second
+)
+
+// box is one running container.
+type box struct {
+	engine *Engine
+	client *client.Client
+	id     string
+	held   map[string]string
+	conn   client.HijackedResponse
+	stdout *stream
+	stderr *stream
+
+	halfClose sync.Once
+	kill      sync.Once
+	killed    chan struct{} // closed when the kill has begun
+	memory    atomic.Bool
+
+	done chan struct{}
+	exit sandbox.Exit // set before done is closed
+}
+
+// news are the connections on which docker tells of a container's life.
+type news struct {
+	stop   context.CancelFunc
+	exit   client.ContainerWaitResult
+	events client.EventsResult
+}
+
+// attend carries the guest's output until the container is removed, and finds
+// out how it ended.
+func (b *box) attend(n news) {
+	defer n.stop()
+	carried := make(chan error, 1)
+	go func() {
+		// Frames are as large as docker's own buffer, whatever the guest writes.
+		_, err := stdcopy.StdCopy(b.stdout, b.stderr, b.conn.Reader)
+		carried <- err
+	}()
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		b.watch(n.events)
+	}()
+	orphan := b.await(n.exit)
+	b.stdout.flow()
+	b.stderr.flow()
+	b.conn.Conn.SetReadDeadline(time.Now().Add(last))
+	err := <-carried
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = nil
+	}
+	b.conn.Close()
+	// Docker tells of a container's end on one connection and of its memory on
+	// another. On that one, too, the removal is the last.
+	timer := time.AfterFunc(last, n.stop)
+	<-watched
+	timer.Stop()
+	b.stdout.end(err)
+	b.stderr.end(nil)
+	b.engine.forget(b, orphan)
+	close(b.done)
+}
+
+// await waits for the container's removal. It tells whether the container may
+// still be there.
+func (b *box) await(wait client.ContainerWaitResult) (orphan bool) {
+	b.exit = sandbox.Exit{Code: -1}
+	var impatient <-chan time.Time
+	killed := b.killed
+	for {
+		select {
+		case r := <-wait.Result:
+			b.exit = exitOf(r)
+			if r.Error == nil {
+				return false
+			}
+			// It has ended, but docker could not remove it.
+			return !b.engine.remove(b.client, b.id)
+		case err := <-wait.Error:
+			return b.abandoned(err)
+		case <-killed:
+			killed = nil
+			timer := time.NewTimer(patience)
+			defer timer.Stop()
+			impatient = timer.C
+		case <-impatient:
+			return b.abandoned(fmt.Errorf("it has not killed the container within %s", patience))
+		}
+	}
+}
+
+// abandoned is what there is to do when docker does not tell of the container
+// any more: it may have been restarted, and the container be alive or not.
+func (b *box) abandoned(err error) (orphan bool) {
+	b.exit = sandbox.Exit{Code: -1}
+	b.engine.log.Warn("docker went away", "container", b.id, "cause", err)
+	removed := b.engine.remove(b.client, b.id)
+	b.engine.unlink(b.client)
+	return !removed
+}
+
+// exitOf reads docker's status of a process. It has but one number for both:
+// a process that a signal has ended and one that exits with 128 and more look
+// the same.
+func exitOf(r container.WaitResponse) sandbox.Exit {
+	if n := r.StatusCode - 128; n > 0 && n < 65 {
+		return sandbox.Exit{Code: -1, Signal: int(n)}
+	}
+	return sandbox.Exit{Code: int(r.StatusCode)}
+}
+
+// watch takes note of kills for memory until the container is removed. The
+// container's state would not do: it tells of the first process, if at all.
+func (b *box) watch(events client.EventsResult) {
+	for {
+		select {
+		case m := <-events.Messages:
+			switch m.Action {
+			case "oom":
+				b.memory.Store(true)
+			case "destroy":
+				return
+			}
+		case <-events.Err:
+			return
+		}
+	}
+}
+
+func (b *box) Stdin() io.WriteCloser { return (*stdin)(b) }
+func (b *box) Stdout() io.Reader     { return b.stdout }
+func (b *box) Stderr() io.Reader     { return b.stderr }
+
+// Kill has docker kill and remove the container, in the background.
+func (b *box) Kill() {
+	b.kill.Do(func() {
+		close(b.killed)
+		select {
+		case <-b.done:
+			return
+		default:
+		}
+		go b.engine.remove(b.client, b.id)
+	})
+}
+
+func (b *box) Wait() sandbox.Exit {
+	<-b.done
+	return b.exit
+}
+
+func (b *box) OutOfMemory() bool { return b.memory.Load() }
+
+func (b *box) Limits() map[string]string { return maps.Clone(b.held) }
+
+// stdin is the guest's fd 0.
+type stdin box
+
+func (s *stdin) Write(p []byte) (int, error) {
+	select {
+	case <-s.done:
+		return 0, syscall.EPIPE
+	default:
+		return s.conn.Conn.Write(p)
+	}
+}
+
+// Close ends what the guest reads; what it writes goes on.
+func (s *stdin) Close() error {
+	var err error
+	s.halfClose.Do(func() { err = s.conn.CloseWrite() })
+	return err
+}

@@ -1,0 +1,145 @@
+// Package docker makes sandboxes out of containers of a docker daemon, 20.10
+// or later, by its HTTP interface. The docker command is not needed.
+//
+// It knows containers, images and the daemon that holds them. It does not
+// know policies, the wire or what is run inside.
+package docker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+
+	"bridge/sandbox"
+
+	"github.com/moby/moby/client"
+)
+
+// Name is the engine's name in policies.
+const Name = "docker"
+
+// Options are what the engine is made with. The zero value is of use.
+type Options struct {
+	Log   *slog.Logger // nil: nothing is logged
+	Image string       // of a spec that names none
+	Build string       // the command that makes that image, for messages; "" means bridge image build
+
+	// Host is the daemon's address, in the place of what the environment
+	// and docker's contexts say.
+	Host string
+}
+
+// Engine makes sandboxes on one docker daemon. It is safe for use by several
+// goroutines.
+type Engine struct {
+	options Options
+	log     *slog.Logger
+	tasks   sync.WaitGroup // removals and starts that nobody waits for
+
+	mu      sync.Mutex // guards what follows
+	closed  bool
+	link    *link // nil until the daemon has answered, and after it went away
+	live    map[*box]bool
+	orphans map[string]bool // ids of containers that could not be removed
+}
+
+// New returns an engine. Nothing is looked up before it is used.
+func New(o Options) *Engine {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Build == "" {
+		o.Build = "bridge image build"
+	}
+	return &Engine{options: o, log: o.Log, live: map[*box]bool{}, orphans: map[string]bool{}}
+}
+
+// Name returns "docker".
+func (e *Engine) Name() string { return Name }
+
+// Ready asks the daemon whether it could make the sandbox.
+func (e *Engine) Ready(ctx context.Context, spec sandbox.Spec) error {
+	_, err := e.plan(ctx, spec)
+	return err
+}
+
+// Start makes a container and returns when its Python is being executed.
+func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (sandbox.Sandbox, error) {
+	p, err := e.plan(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	return e.start(ctx, p, args)
+}
+
+// Close ends the sandboxes that are left and waits until they are removed.
+// None can be started any more.
+func (e *Engine) Close() {
+	e.mu.Lock()
+	e.closed = true
+	left := make([]*box, 0, len(e.live))
+	for b := range e.live {
+		left = append(left, b)
+	}
+	e.mu.Unlock()
+	for _, b := range left {
+		b.Kill()
+	}
+	for _, b := range left {
+		b.Wait()
+	}
+	e.tasks.Wait()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.link != nil {
+		e.link.client.Close()
+		e.link = nil
+	}
+}
+
+var errClosed = errors.New("the docker engine is closed")
+
+// task runs f in the background, unless the engine is closed. Close waits for it.
+func (e *Engine) task(f func()) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return false
+	}
+	e.tasks.Go(f)
+	return true
+}
+
+// add makes the box one of the engine's, unless the engine is closed.
+func (e *Engine) add(b *box) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return false
+	}
+	e.live[b] = true
+	return true
+}
+
+// forget takes a box that has ended off the list. One whose container may
+// still be there is remembered by its id, for the next start to remove.
+func (e *Engine) forget(b *box, orphan bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.live, b)
+	if orphan {
+		e.orphans[b.id] = true
+	}
+}
+
+// unlink drops what is known of a daemon that went away: it may come back as
+// another one.
+func (e *Engine) unlink(c *client.Client) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.link != nil && e.link.client == c {
+		e.link = nil
+		c.Close()
+	}
+}

@@ -1,0 +1,5 @@
+//go:build linux
+
+package docker
+
+var helpers = map[string]func(){}

@@ -1,0 +1,129 @@
+package docker
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"bridge/sandbox"
+
+	"github.com/moby/moby/api/types/container"
+)
+
+// withDefaults fills in what the spec leaves open.
+func withDefaults(l sandbox.Limits) sandbox.Limits {
+	or := func(value, otherwise int64) int64 {
+		if value > 0 {
+			return value
+		}
+		return otherwise
+	}
+	l.Memory = or(l.Memory, 512<<20)
+	l.PIDs = or(l.PIDs, 64)
+	l.Files = or(l.Files, 256)
+	l.Tmp = or(l.Tmp, 64<<20)
+	l.Workspace = or(l.Workspace, 64<<20)
+	l.Shm = or(l.Shm, 64<<20)
+	if !(l.CPUs > 0) { // NaN too
+		l.CPUs = 1
+	}
+	return l
+}
+
+// held says how the daemon holds each limit, as far as it tells: a rootless
+// one has cgroups only of version 2, and only those that systemd delegates.
+func (l *link) held() map[string]string {
+	held := map[string]string{
+		"memory": "", "cpus": "", "pids": "rlimit", "files": "rlimit",
+		"tmp": "tmpfs", "workspace": "tmpfs", "shm": "tmpfs",
+	}
+	// Without a count of swap, version 1 still keeps a group with no
+	// swappiness from swapping; version 2 cannot be asked to.
+	if l.info.MemoryLimit && (l.info.SwapLimit || l.info.CgroupVersion != "2") {
+		held["memory"] = "cgroup"
+	}
+	if l.info.CPUCfsQuota {
+		held["cpus"] = "cgroup"
+	}
+	if l.info.PidsLimit {
+		held["pids"] = "cgroup"
+	}
+	return held
+}
+
+// loose are the limits that are not in force, sorted.
+func loose(held map[string]string) []string {
+	var names []string
+	for name, how := range held {
+		if how == "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// enforce is an error if a limit is not in force.
+func (l *link) enforce() error {
+	names := loose(l.held())
+	if len(names) == 0 {
+		return nil
+	}
+	remedy := "mount the cgroup controllers"
+	if l.rootless() {
+		remedy = "use cgroup version 2 and have systemd delegate cpu, memory and pids to users"
+	}
+	return fmt.Errorf("docker cannot hold these limits here: %s; %s, or do without enforced in the profile's limits", strings.Join(names, ", "), remedy)
+}
+
+// resources are the limits that cgroups and rlimits hold.
+func (l *link) resources(limits sandbox.Limits) container.Resources {
+	r := container.Resources{Ulimits: ulimits(limits)}
+	if l.info.MemoryLimit {
+		r.Memory = limits.Memory
+		if l.info.SwapLimit {
+			r.MemorySwap = limits.Memory // memory and swap together
+		}
+		if l.info.CgroupVersion != "2" {
+			r.MemorySwappiness = new(int64)
+		}
+	}
+	if l.info.CPUCfsQuota {
+		// More than there are is an error to docker, and so is less than 0.01.
+		r.NanoCPUs = int64(max(0.01, min(limits.CPUs, float64(l.info.NCPU))) * 1e9)
+	}
+	if l.info.PidsLimit {
+		r.PidsLimit = &limits.PIDs
+	} else {
+		// The kernel counts this for all processes of the user, those of
+		// other sandboxes too. So it is for want of something better.
+		r.Ulimits = append(r.Ulimits, &container.Ulimit{Name: "nproc", Soft: limits.PIDs, Hard: limits.PIDs})
+	}
+	return r
+}
+
+// ulimits are what the kernel counts for each process. None is above what a
+// daemon without CAP_SYS_RESOURCE may give, unless the spec asks for it.
+func ulimits(limits sandbox.Limits) []*container.Ulimit {
+	const slack = 1 << 20
+	var all []*container.Ulimit
+	for _, u := range []struct {
+		name  string
+		value int64
+	}{
+		{"core", 0},
+		{"memlock", 0},
+		{"msgqueue", 0},
+		{"nice", 0},
+		{"rtprio", 0},
+		{"nofile", limits.Files},
+		// A little above the largest tmpfs, so that a full one is "no space
+		// left on device" and not a signal.
+		{"fsize", max(limits.Tmp, limits.Workspace, limits.Shm) + slack},
+		// One process that asks for too much gets a MemoryError, and lives.
+		{"data", limits.Memory},
+	} {
+		all = append(all, &container.Ulimit{Name: u.name, Soft: u.value, Hard: u.value})
+	}
+	return all
+}

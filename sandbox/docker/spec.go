@@ -1,0 +1,246 @@
+package docker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"bridge/sandbox"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/client"
+	"github.com/moby/moby/client/pkg/versions"
+)
+
+const (
+	guestID = 65534   // user and group of everything inside
+	inodes  = "16384" // files of one tmpfs, at most
+)
+
+// plan is a sandbox that the daemon can make.
+type plan struct {
+	*link
+	spec    sandbox.Spec
+	limits  sandbox.Limits
+	image   string            // its id: a name may be moved while we are at it
+	env     map[string]string // what the image sets
+	volumes []string          // what the image would have writable
+	mounts  []mount.Mount
+	binds   []string
+	secure  []string // security options
+}
+
+// plan compares the spec with what the daemon has.
+func (e *Engine) plan(ctx context.Context, spec sandbox.Spec) (*plan, error) {
+	l, err := e.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.allow(spec); err != nil {
+		return nil, err
+	}
+	p := &plan{link: l, spec: spec, limits: withDefaults(spec.Limits)}
+	if p.secure, err = l.security(); err != nil {
+		return nil, err
+	}
+	if err := p.bind(); err != nil {
+		return nil, err
+	}
+	name := cmp.Or(spec.Image, e.options.Image)
+	if name == "" {
+		return nil, errors.New("no image is named for docker; name one with image: in the profile")
+	}
+	image, err := l.client.ImageInspect(ctx, name)
+	switch {
+	case cerrdefs.IsNotFound(err) && spec.Image != "" && spec.Image != e.options.Image:
+		return nil, fmt.Errorf("image %q is not on docker; run: docker pull %s", name, name)
+	case cerrdefs.IsNotFound(err):
+		return nil, fmt.Errorf("image %q is not on docker; run: %s", name, e.options.Build)
+	case cerrdefs.IsInvalidArgument(err):
+		return nil, fmt.Errorf("image %q is no name of an image; write it as NAME:TAG or NAME@DIGEST", name)
+	case err != nil:
+		return nil, l.silent(ctx, err)
+	}
+	p.image = image.ID
+	p.env = map[string]string{}
+	if image.Config != nil {
+		for _, pair := range image.Config.Env {
+			key, value, _ := strings.Cut(pair, "=")
+			p.env[key] = value
+		}
+		p.volumes = slices.Sorted(maps.Keys(image.Config.Volumes))
+	}
+	return p, nil
+}
+
+// allow refuses a daemon that the spec does not want, or that would make the
+// sandbox weaker than it is promised to be.
+func (l *link) allow(spec sandbox.Spec) error {
+	if !l.rootless() && !spec.Rootful {
+		return fmt.Errorf("docker at %s runs as root, which the profile does not allow; allow it with rootful: true in the profile, or run a daemon of your own: dockerd-rootless-setuptool.sh install", l.endpoint.host)
+	}
+	if spec.Enforced {
+		return l.enforce()
+	}
+	return nil
+}
+
+// security are the options that confine the processes. An operator's own
+// seccomp profile stays; docker's default is replaced by the same of a later
+// version, and so is none.
+func (l *link) security() ([]string, error) {
+	options := []string{"no-new-privileges"}
+	theirs, is := l.option("seccomp")
+	if !is {
+		return nil, errors.New("docker cannot filter system calls here; run it on a kernel with seccomp")
+	}
+	switch theirs = strings.TrimPrefix(theirs, "profile="); theirs {
+	case "", "default", "builtin", "unconfined":
+		ours, err := profile()
+		if err != nil {
+			return nil, err
+		}
+		if ours != "" {
+			return append(options, "seccomp="+ours), nil
+		}
+		if theirs == "unconfined" {
+			return nil, errors.New("docker filters no system calls here; start dockerd without seccomp-profile unconfined")
+		}
+	}
+	return options, nil
+}
+
+// bind checks the mounts and says how docker is to make them.
+func (p *plan) bind() error {
+	for _, m := range p.spec.Mounts {
+		if !path.IsAbs(m.Target) || path.Clean(m.Target) == "/" || !filepath.IsAbs(m.Source) && !path.IsAbs(m.Source) {
+			return fmt.Errorf("mount %q to %q; both must be absolute paths, and not the whole of the sandbox", m.Source, m.Target)
+		}
+		if p.endpoint.local() {
+			if _, err := os.Stat(m.Source); err != nil {
+				return fmt.Errorf("mount %q is not on the host: %w; make it, or take it out of the profile's mounts", m.Source, err)
+			}
+		}
+		if m.Relabel {
+			// Only this older form knows labels. It makes a source that is
+			// missing, so it is for a daemon whose files we see.
+			if !p.endpoint.local() || strings.Contains(m.Source+m.Target, ":") {
+				return fmt.Errorf("mount %q cannot be given a label by docker at %s; do without relabel in the profile", m.Source, p.endpoint.host)
+			}
+			mode := "ro,z"
+			if m.Writable {
+				mode = "rw,z"
+			}
+			p.binds = append(p.binds, m.Source+":"+m.Target+":"+mode)
+			continue
+		}
+		options := &mount.BindOptions{Propagation: mount.PropagationRPrivate}
+		if !m.Writable {
+			// Read-only would else not be so for what is mounted below it.
+			recursive := versions.GreaterThanOrEqualTo(p.client.ClientVersion(), "1.44")
+			options.ReadOnlyForceRecursive, options.NonRecursive = recursive, !recursive
+		}
+		p.mounts = append(p.mounts, mount.Mount{Type: mount.TypeBind, Source: m.Source, Target: m.Target, ReadOnly: !m.Writable, BindOptions: options})
+	}
+	return nil
+}
+
+// environment is all that Python finds, and nothing else: a name without a
+// value takes out what the image or docker would set.
+func (p *plan) environment() []string {
+	set := map[string]string{
+		"PATH":                    cmp.Or(p.env["PATH"], "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+		"HOME":                    "/workspace",
+		"LANG":                    "C.UTF-8",
+		"TMPDIR":                  "/tmp",
+		"MPLBACKEND":              "Agg",
+		"PYTHONDONTWRITEBYTECODE": "1",
+		"MALLOC_ARENA_MAX":        "2",
+	}
+	env := []string{"HOSTNAME"}
+	for _, name := range slices.Sorted(maps.Keys(p.env)) {
+		if _, ours := set[name]; !ours {
+			env = append(env, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		env = append(env, name+"="+set[name])
+	}
+	return env
+}
+
+// container says what docker is to make.
+func (p *plan) container(args []string, labels map[string]string) client.ContainerCreateOptions {
+	never := false
+	tmpfs := func(size int64, more string) string {
+		return fmt.Sprintf("rw,nosuid,nodev,%s,size=%d,nr_inodes=%s,mode=0700,uid=%d,gid=%d", more, size, inodes, guestID, guestID)
+	}
+	mounts := slices.Clone(p.mounts)
+	for _, target := range p.volumes {
+		// Else docker makes a folder of its own there that anyone may fill.
+		mounts = append(mounts, mount.Mount{Type: mount.TypeTmpfs, Target: target, ReadOnly: true, TmpfsOptions: &mount.TmpfsOptions{SizeBytes: 4 << 10}})
+	}
+	return client.ContainerCreateOptions{
+		Config: &container.Config{
+			Image:        p.image,
+			Entrypoint:   []string{"python3"},
+			Cmd:          args,
+			Env:          p.environment(),
+			Hostname:     "sandbox",
+			User:         fmt.Sprintf("%d:%d", guestID, guestID),
+			WorkingDir:   "/workspace",
+			Labels:       labels,
+			AttachStdin:  true,
+			AttachStdout: true,
+			AttachStderr: true,
+			OpenStdin:    true,
+			// What ends the sandbox when this process is killed: docker closes
+			// the guest's fd 0 with the connection that feeds it.
+			StdinOnce:  true,
+			StopSignal: "SIGKILL",
+			// An image's own would be run in the sandbox, again and again.
+			Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
+		},
+		HostConfig: &container.HostConfig{
+			AutoRemove:     true,
+			NetworkMode:    "none",
+			ReadonlyRootfs: true,
+			CapDrop:        []string{"ALL"},
+			SecurityOpt:    p.secure,
+			CgroupnsMode:   container.CgroupnsModePrivate,
+			// A namespace of its own, and its /dev/shm is ours to make.
+			IpcMode:   container.IPCModeNone,
+			LogConfig: container.LogConfig{Type: "none"},
+			Init:      &never,
+			// The first to go when the machine runs out of memory.
+			OomScoreAdj: 1000,
+			Tmpfs: map[string]string{
+				"/tmp":       tmpfs(p.limits.Tmp, "exec"),
+				"/workspace": tmpfs(p.limits.Workspace, "exec"),
+				"/dev/shm":   tmpfs(p.limits.Shm, "noexec"),
+			},
+			Mounts:    mounts,
+			Binds:     p.binds,
+			Resources: p.resources(p.limits),
+		},
+	}
+}
+
+// display is an endpoint without what an address may carry besides itself.
+func display(host string) string {
+	u, err := url.Parse(host)
+	if err != nil {
+		return "an address that cannot be read"
+	}
+	return u.Redacted()
+}

@@ -1,0 +1,190 @@
+package docker
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"bridge/sandbox"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+	"golang.org/x/sync/errgroup"
+)
+
+// start makes the container, listens to it and starts it.
+func (e *Engine) start(ctx context.Context, p *plan, args []string) (sandbox.Sandbox, error) {
+	id, err := e.create(ctx, p, args)
+	if err != nil {
+		return nil, e.refused(ctx, p, err)
+	}
+	b := &box{
+		engine: e,
+		client: p.client,
+		id:     id,
+		held:   p.held(),
+		stdout: newStream(),
+		stderr: newStream(),
+		killed: make(chan struct{}),
+		done:   make(chan struct{}),
+	}
+	n, err := b.listen(ctx)
+	if err == nil {
+		_, err = p.client.ContainerStart(ctx, id, client.ContainerStartOptions{})
+	}
+	if err == nil && !e.add(b) {
+		err = errClosed
+	}
+	if err != nil {
+		n.stop()
+		if b.conn.Conn != nil {
+			b.conn.Close()
+		}
+		e.discard(p.client, id)
+		return nil, e.refused(ctx, p, err)
+	}
+	if names := loose(b.held); len(names) > 0 {
+		e.log.Warn("docker does not hold every limit", "container", id, "missing", strings.Join(names, ", "))
+	}
+	go b.attend(n)
+	return b, nil
+}
+
+// create makes the container. It is not bound to the context: docker goes on
+// when its client gives up, and the container would be nobody's.
+func (e *Engine) create(ctx context.Context, p *plan, args []string) (string, error) {
+	labels, err := labels(p.spec.Label)
+	if err != nil {
+		return "", err
+	}
+	options := p.container(args, labels)
+	options.Name = "bridge-" + strings.ToLower(rand.Text())
+	type created struct {
+		id  string
+		err error
+	}
+	answer := make(chan created)
+	if !e.task(func() {
+		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		got, err := p.client.ContainerCreate(own, options)
+		for _, w := range got.Warnings {
+			e.log.Debug("docker warns", "container", got.ID, "warning", w)
+		}
+		select {
+		case answer <- created{got.ID, err}:
+		case <-ctx.Done():
+			e.remove(p.client, cmp.Or(got.ID, options.Name))
+		}
+	}) {
+		return "", errClosed
+	}
+	select {
+	case got := <-answer:
+		return got.id, got.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+// listen opens what is needed to hear all of the container's life, before
+// there is any. The connections are opened side by side: each takes as long as
+// it takes docker to answer.
+func (b *box) listen(ctx context.Context) (news, error) {
+	// They end with the container, not with the context of its start.
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	n := news{stop: stop}
+	unlisten := context.AfterFunc(ctx, stop)
+	defer unlisten()
+	var all errgroup.Group
+	all.Go(func() error {
+		got, err := b.client.ContainerAttach(ctx, b.id, client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
+		b.conn = got.HijackedResponse
+		return err
+	})
+	all.Go(func() error {
+		n.exit = b.client.ContainerWait(life, b.id, client.ContainerWaitOptions{Condition: container.WaitConditionRemoved})
+		select {
+		case err := <-n.exit.Error:
+			return err
+		default:
+			return nil
+		}
+	})
+	all.Go(func() error {
+		n.events = b.client.Events(life, client.EventsListOptions{
+			Filters: client.Filters{}.Add("container", b.id).Add("event", "oom", "destroy"),
+		})
+		select {
+		case err := <-n.events.Err:
+			return err
+		default:
+			return nil
+		}
+	})
+	err := all.Wait()
+	if err == nil && !unlisten() {
+		err = context.Cause(ctx)
+	}
+	return n, err
+}
+
+// refused words what docker said against a container.
+func (e *Engine) refused(ctx context.Context, p *plan, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	text := strings.TrimPrefix(err.Error(), "Error response from daemon: ")
+	switch {
+	case errors.Is(err, errClosed):
+		return err
+	case client.IsErrConnectionFailed(err):
+		e.unlink(p.client)
+		return p.silent(ctx, err)
+	case strings.Contains(text, `"python3": executable file not found`):
+		return fmt.Errorf("the image has no python3; name one that has with image: in the profile")
+	case strings.Contains(text, "setting rlimit"), strings.Contains(text, "error setting rlimits"):
+		return fmt.Errorf("docker may not give %d open files to a process; lower files in the profile's limits, or raise LimitNOFILE of dockerd", p.limits.Files)
+	case strings.Contains(text, "bind source path does not exist"):
+		return fmt.Errorf("a mount is not on docker's host: %s; make it, or take it out of the profile's mounts", text)
+	}
+	return fmt.Errorf("starting a container on docker: %s", text)
+}
+
+// discard removes a container that was not started, in the background.
+func (e *Engine) discard(c *client.Client, id string) {
+	if !e.task(func() { e.remove(c, id) }) {
+		e.remove(c, id)
+	}
+}
+
+// remove kills and removes a container, whatever state it is in, and tells
+// whether it is gone.
+func (e *Engine) remove(c *client.Client, id string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var err error
+	for wait := 50 * time.Millisecond; ctx.Err() == nil; wait *= 2 {
+		_, err = c.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+		switch {
+		case err == nil, cerrdefs.IsNotFound(err):
+			return true
+		case client.IsErrConnectionFailed(err):
+			return false
+		case cerrdefs.IsConflict(err) && strings.Contains(err.Error(), "already in progress"):
+			// It ended by itself, and is being removed for that.
+			return true
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+	e.log.Warn("a container could not be removed", "container", id, "cause", err)
+	return false
+}

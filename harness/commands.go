@@ -94,6 +94,12 @@ func environ(ts *testscript.TestScript) []string {
 			env = append(env, name+"="+v)
 		}
 	}
+	for _, name := range []string{"RUNTIME", "IMAGE", "CONTAINER_USER", "SECURITY_OPT", "MEMORY_LIMIT", "MEMORY", "PIDS_LIMIT", "PIDS",
+		"CPUS", "CPU_QUOTA", "TIMEOUT", "MAX_TIMEOUT", "SESSION_PERSIST", "RUNTIME_IDLE_TIMEOUT", "LOG_LEVEL"} {
+		if v := ts.Getenv("MCP_BRIDGE_" + name); v != "" {
+			env = append(env, "MCP_BRIDGE_"+name+"="+v)
+		}
+	}
 	return env
 }
 

@@ -16,7 +16,7 @@ import (
 // later on it knows nothing of what comes before.
 var arrows = map[string][]string{
 	".":              {"cli"},
-	"cli":            {"bridge", "policy", "sandbox", "sandbox/native", "sandbox/podman", "upstream"},
+	"cli":            {"bridge", "policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman", "upstream"},
 	"bridge":         {"policy", "sandbox", "upstream"},
 	"policy":         {"policies"},
 	"sandbox/docker": {"sandbox"},

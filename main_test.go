@@ -19,7 +19,7 @@ import (
 // commands of the scenarios.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"bridge": func() { os.Exit(cli.Main()) },
+		"bridge": func() { os.Exit(cli.Main(containerfile)) },
 		"toy":    func() { os.Exit(toy.Main()) },
 	})
 }

@@ -4,16 +4,40 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 
+	"bridge/policy"
 	"bridge/sandbox"
+	"bridge/sandbox/docker"
+	"bridge/sandbox/native"
+	"bridge/sandbox/podman"
 )
 
 // engine is an engine with its end.
 type engine interface {
 	sandbox.Engine
 	Close()
+}
+
+// engine is what the sandboxes of a profile are made with.
+func (c *choice) engine(p *policy.Profile, log *slog.Logger) *chooser {
+	if p.Engine == "" {
+		return newChooser(c.engines(log), "", log)
+	}
+	named := slices.DeleteFunc(c.engines(log), func(e engine) bool { return e.Name() != p.Engine })
+	return newChooser(named, p.Source("engine"), log)
+}
+
+// engines are all that there are, in the order in which they are tried.
+func (c *choice) engines(log *slog.Logger) []engine {
+	own := c.own()
+	return []engine{
+		podman.New(podman.Options{Image: own, Log: log}),
+		onDocker{docker.New(docker.Options{Image: own, Log: log, Build: "bridge image build --engine docker"})},
+		native.New(),
+	}
 }
 
 // chooser is an engine that leaves the work to one of several. It chooses at

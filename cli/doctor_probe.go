@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"bridge/sandbox"
+)
+
+// probe is run in a sandbox and tells what is in force there.
+//
+//go:embed probe.py
+var probe string
+
+const (
+	// maxThreads is the largest limit of processes that is tried out.
+	maxThreads = 1024
+
+	// little is the memory of the sandbox that is filled: whether a limit
+	// holds does not depend on how large it is.
+	little = 64 << 20
+)
+
+// sight is what a sandbox looks like from inside.
+type sight struct {
+	Python       string
+	UID          int
+	Capabilities uint64
+	Privileges   bool // whether it could gain some
+	Filtered     bool
+	Interfaces   []string
+	Writable     []string
+	Files        int64
+	Tmp          int64
+	Workspace    int64
+	Shm          int64
+	PIDs         int64
+
+	after time.Duration     // from the start to the first word
+	held  map[string]string // as the engine says
+}
+
+// look starts a sandbox and looks around in it.
+func (p *patient) look(ctx context.Context) (*sight, error) {
+	pids := p.spec.Limits.PIDs + 1
+	if pids > maxThreads {
+		pids = 0
+	}
+	began := time.Now()
+	box, text, err := p.ask(ctx, p.spec, "look", pids)
+	if err != nil {
+		return nil, err
+	}
+	seen := &sight{after: time.Since(began), held: box.Limits()}
+	if err := json.Unmarshal(text, seen); err != nil {
+		return nil, fmt.Errorf("the sandbox does not tell what it is like: %q", clip(string(text)))
+	}
+	return seen, nil
+}
+
+// fill tells whether a sandbox that uses twice its memory is stopped.
+func (p *patient) fill(ctx context.Context) bool {
+	spec := p.spec
+	spec.Limits.Memory = little
+	box, text, err := p.ask(ctx, spec, "fill", 2*little)
+	return err == nil && (box.OutOfMemory() || !strings.Contains(string(text), "filled"))
+}
+
+// ask runs the probe in a sandbox of its own and returns what it says.
+func (p *patient) ask(ctx context.Context, spec sandbox.Spec, what string, n int64) (sandbox.Sandbox, []byte, error) {
+	box, err := p.engine.Start(ctx, spec, []string{"-I", "-c", probe, what, strconv.FormatInt(n, 10)})
+	if err != nil {
+		return nil, nil, err
+	}
+	stop := context.AfterFunc(ctx, box.Kill)
+	defer stop()
+	box.Stdin().Close()
+	complaint := make(chan []byte, 1)
+	go func() {
+		text, _ := io.ReadAll(io.LimitReader(box.Stderr(), 4<<10))
+		complaint <- text
+		io.Copy(io.Discard, box.Stderr())
+	}()
+	text, _ := io.ReadAll(io.LimitReader(box.Stdout(), 64<<10))
+	exit := box.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	if what == "look" && exit != (sandbox.Exit{}) {
+		return nil, nil, fmt.Errorf("python ended with status %d, signal %d: %s", exit.Code, exit.Signal, clip(lastLine(<-complaint)))
+	}
+	return box, text, nil
+}
+
+func lastLine(text []byte) string {
+	s := strings.TrimSpace(string(text))
+	return s[strings.LastIndexByte(s, '\n')+1:]
+}
+
+func clip(s string) string {
+	if len(s) > 200 {
+		return s[:200] + "…"
+	}
+	return s
+}
+
+func onPath(program string) bool {
+	_, err := exec.LookPath(program)
+	return err == nil
+}

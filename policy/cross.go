@@ -72,19 +72,25 @@ func (l *loader) crossEngine(profile setting, path []string) {
 	}
 }
 
-// crossMounts finds folders that would be mounted at one place.
+// crossMounts finds folders that would be mounted at one place, or one in the
+// other: the place for the inner would have to be made in the host's folder.
 func (l *loader) crossMounts(mounts setting, path []string) {
 	if l.knows(path) {
 		return
 	}
-	seen := map[string]bool{}
+	var seen []string
 	for i, e := range mounts.elements() {
 		target := e.field("target")
 		name := strings.TrimSuffix(target.text(), "/")
-		if seen[name] && name != "" {
-			l.mistake(valuePos(target.written), append(slices.Clone(path), strconv.Itoa(i), "target"), "%q is the target of another mount", name)
+		for _, other := range seen {
+			if name != "" && (strings.HasPrefix(name+"/", other+"/") || strings.HasPrefix(other+"/", name+"/")) {
+				l.mistake(valuePos(target.written), append(slices.Clone(path), strconv.Itoa(i), "target"), "%q and %q, the target of another mount, are one or in each other", name, other)
+				break
+			}
 		}
-		seen[name] = true
+		if name != "" {
+			seen = append(seen, name)
+		}
 	}
 }
 

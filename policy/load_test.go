@@ -91,13 +91,13 @@ profiles: p: {
 	rootful: true
 	user:    "1000"
 	security: ["label=level:s0:c100,c200", "mask=/proc/cpuinfo"]
-	mounts: [{source: "/srv/data", target: "/data"}, {source: "~/out", target: "/data/out", writable: true, relabel: true}]
+	mounts: [{source: "/srv/data", target: "/data"}, {source: "~/out", target: "/out", writable: true, relabel: true}]
 	limits: enforced: true
 }`, func(p *Profile) {
 			p.Engine, p.Rootful, p.User, p.Limits.Enforced = "podman", true, "1000:1000", true
 			p.Image = "registry.example:5000/team/python@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 			p.Security = []string{"label=level:s0:c100,c200", "mask=/proc/cpuinfo"}
-			p.Mounts = []Folder{{Source: "/srv/data", Target: "/data"}, {Source: "~/out", Target: "/data/out", Writable: true, Relabel: true}}
+			p.Mounts = []Folder{{Source: "/srv/data", Target: "/data"}, {Source: "~/out", Target: "/out", Writable: true, Relabel: true}}
 		}},
 		{"a smaller maximum", `profiles: p: timeout: max: 10`, func(p *Profile) {
 			p.Timeout = Timeout{10 * time.Second, 10 * time.Second}

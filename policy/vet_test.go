@@ -112,7 +112,7 @@ team.cue:4:30: profiles.c.mounts.1.source: required field is missing
 team.cue:4:45: profiles.c.mounts.1.readonly: unknown field; fields: relabel, source, target, writable
 team.cue:4:62: profiles.c.mounts.2: invalid value "/a" (string, want struct)
 team.cue:4:77: profiles.c.mounts.3.source: invalid source "/srv/docker.sock": an absolute path, or one that begins with ~/, without .. and :, and nothing of the system itself (/, /dev, /proc, /run, /sys, *.sock)
-team.cue:5:70: profiles.d.mounts.1.target: "/data" is the target of another mount
+team.cue:5:70: profiles.d.mounts.1.target: "/data" and "/data", the target of another mount, are one or in each other
 team.cue:5:90: profiles.d.mounts.1.writable: invalid value "yes" (string, want bool)
 team.cue:6:13: profiles.e.mounts: invalid value {…} (struct, want list)`},
 		{"engines and what they do not have", `profiles: {

@@ -44,7 +44,13 @@ func (p *patient) examine(ctx context.Context) {
 	if c, is := p.engine.(container); is && !p.examineContainer(ctx, c) {
 		return
 	}
+	filled := make(chan [2]bool, 1)
+	go func() {
+		stopped, tried := p.fill(ctx)
+		filled <- [2]bool{stopped, tried}
+	}()
 	seen, err := p.look(ctx)
+	memory := <-filled
 	if err != nil {
 		p.refuse(ctx, "sandbox", err)
 		return
@@ -53,7 +59,7 @@ func (p *patient) examine(ctx context.Context) {
 		p.note("python", ok, "version "+seen.Python, "")
 	}
 	p.isolation(seen)
-	p.limits(ctx, seen)
+	p.limits(seen, memory[0], memory[1])
 }
 
 // refuse notes why the engine is not ready.
@@ -128,7 +134,7 @@ func (p *patient) isolation(seen *sight) {
 }
 
 // limits tells how each limit is held, and which of them it was seen to be.
-func (p *patient) limits(ctx context.Context, seen *sight) {
+func (p *patient) limits(seen *sight, stopped, filled bool) {
 	l := p.spec.Limits
 	var held, loose, broken []string
 	for _, limit := range []struct {
@@ -136,7 +142,7 @@ func (p *patient) limits(ctx context.Context, seen *sight) {
 		tried       bool
 		holds       bool
 	}{
-		{"memory", binary(l.Memory), true, p.fill(ctx)},
+		{"memory", binary(l.Memory), filled, stopped},
 		{"cpus", fmt.Sprint(l.CPUs), false, true},
 		{"pids", fmt.Sprint(l.PIDs), seen.PIDs > 0, seen.PIDs <= l.PIDs},
 		{"files", fmt.Sprint(l.Files), true, seen.Files <= l.Files},

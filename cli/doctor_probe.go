@@ -25,7 +25,7 @@ const (
 
 	// little is the memory of the sandbox that is filled: whether a limit
 	// holds does not depend on how large it is.
-	little = 64 << 20
+	little = 128 << 20
 )
 
 // sight is what a sandbox looks like from inside.
@@ -53,50 +53,64 @@ func (p *patient) look(ctx context.Context) (*sight, error) {
 	if pids > maxThreads {
 		pids = 0
 	}
-	began := time.Now()
-	box, text, err := p.ask(ctx, p.spec, "look", pids)
+	w, err := p.ask(ctx, p.spec, "look", pids)
 	if err != nil {
 		return nil, err
 	}
-	seen := &sight{after: time.Since(began), held: box.Limits()}
-	if err := json.Unmarshal(text, seen); err != nil {
-		return nil, fmt.Errorf("the sandbox does not tell what it is like: %q", clip(string(text)))
+	if w.exit != (sandbox.Exit{}) {
+		return nil, fmt.Errorf("python ended with status %d, signal %d: %s", w.exit.Code, w.exit.Signal, clip(w.complaint))
+	}
+	seen := &sight{after: w.after, held: w.box.Limits()}
+	if err := json.Unmarshal(w.text, seen); err != nil {
+		return nil, fmt.Errorf("the sandbox does not tell what it is like: %q", clip(string(w.text)))
 	}
 	return seen, nil
 }
 
-// fill tells whether a sandbox that uses twice its memory is stopped.
-func (p *patient) fill(ctx context.Context) bool {
+// fill tells whether a sandbox that uses twice its memory is stopped, and
+// whether that could be tried.
+func (p *patient) fill(ctx context.Context) (stopped, tried bool) {
 	spec := p.spec
 	spec.Limits.Memory = little
-	box, text, err := p.ask(ctx, spec, "fill", 2*little)
-	return err == nil && (box.OutOfMemory() || !strings.Contains(string(text), "filled"))
+	w, err := p.ask(ctx, spec, "fill", 2*little)
+	if err != nil {
+		return false, false
+	}
+	return w.box.OutOfMemory() || !strings.Contains(string(w.text), "filled"), true
+}
+
+// words are what came out of a sandbox.
+type words struct {
+	box       sandbox.Sandbox
+	text      []byte
+	complaint string
+	exit      sandbox.Exit
+	after     time.Duration // from the start to the first byte
 }
 
 // ask runs the probe in a sandbox of its own and returns what it says.
-func (p *patient) ask(ctx context.Context, spec sandbox.Spec, what string, n int64) (sandbox.Sandbox, []byte, error) {
+func (p *patient) ask(ctx context.Context, spec sandbox.Spec, what string, n int64) (*words, error) {
+	began := time.Now()
 	box, err := p.engine.Start(ctx, spec, []string{"-I", "-c", probe, what, strconv.FormatInt(n, 10)})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	stop := context.AfterFunc(ctx, box.Kill)
 	defer stop()
 	box.Stdin().Close()
-	complaint := make(chan []byte, 1)
+	complaint := make(chan string, 1)
 	go func() {
 		text, _ := io.ReadAll(io.LimitReader(box.Stderr(), 4<<10))
-		complaint <- text
+		complaint <- lastLine(text)
 		io.Copy(io.Discard, box.Stderr())
 	}()
-	text, _ := io.ReadAll(io.LimitReader(box.Stdout(), 64<<10))
-	exit := box.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, nil, err
-	}
-	if what == "look" && exit != (sandbox.Exit{}) {
-		return nil, nil, fmt.Errorf("python ended with status %d, signal %d: %s", exit.Code, exit.Signal, clip(lastLine(<-complaint)))
-	}
-	return box, text, nil
+	w := &words{box: box}
+	io.ReadFull(box.Stdout(), make([]byte, 1))
+	w.after = time.Since(began)
+	w.text, _ = io.ReadAll(io.LimitReader(box.Stdout(), 64<<10))
+	w.exit = box.Wait()
+	w.complaint = <-complaint
+	return w, ctx.Err()
 }
 
 func lastLine(text []byte) string {

@@ -6,16 +6,18 @@ import (
 	"io"
 	"time"
 
+	"bridge/sandbox"
 	"bridge/sandbox/docker"
 	"bridge/sandbox/image"
 )
 
-// container is an engine that runs images, and can build them.
+// container is an engine that runs images, and can build them. The spec says
+// which of its services may be asked.
 type container interface {
 	engine
-	build(ctx context.Context, b build) error
-	images(ctx context.Context) ([]stored, error)
-	describe(ctx context.Context) (facts, error)
+	build(ctx context.Context, spec sandbox.Spec, b build) error
+	images(ctx context.Context, spec sandbox.Spec) ([]stored, error)
+	describe(ctx context.Context, spec sandbox.Spec) (facts, error)
 }
 
 // build is an image to be built.
@@ -46,11 +48,11 @@ type facts struct {
 
 type onDocker struct{ *docker.Engine }
 
-func (d onDocker) build(ctx context.Context, b build) error {
+func (d onDocker) build(ctx context.Context, _ sandbox.Spec, b build) error {
 	return d.Build(ctx, docker.Build{Tag: b.name, Containerfile: b.containerfile, Args: b.args, Output: b.output})
 }
 
-func (d onDocker) images(ctx context.Context) ([]stored, error) {
+func (d onDocker) images(ctx context.Context, _ sandbox.Spec) ([]stored, error) {
 	list, err := d.Images(ctx)
 	all := make([]stored, len(list))
 	for i, im := range list {
@@ -59,7 +61,7 @@ func (d onDocker) images(ctx context.Context) ([]stored, error) {
 	return all, err
 }
 
-func (d onDocker) describe(ctx context.Context) (facts, error) {
+func (d onDocker) describe(ctx context.Context, _ sandbox.Spec) (facts, error) {
 	f, err := d.Describe(ctx)
 	return facts{
 		endpoint: f.Endpoint, source: f.Source, version: f.Version, api: f.API,

@@ -31,14 +31,11 @@ type check struct {
 	Remedy  string `json:"remedy"` // the command that mends it, "" if nothing is to be mended
 }
 
-// visit bounds what the doctor does. An engine that takes longer to answer is
-// ill.
-const visit = 4 * time.Second
-
 // newDoctor is `bridge doctor`: what works here, and what mends the rest.
 func newDoctor(containerfile []byte) *cobra.Command {
 	c := choice{containerfile: containerfile}
 	var asJSON bool
+	var wait time.Duration
 	cmd := &cobra.Command{
 		Use:   "doctor [--profile NAME] [--json]",
 		Short: "look whether everything works here, and say what mends it",
@@ -50,7 +47,7 @@ Each line says ok, warn or fail; the line below tells what mends it. The exit
 status is 1 if there is a fail.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			groups := c.examine()
+			groups := c.examine(wait)
 			write := printChecks
 			if asJSON {
 				write = printChecksJSON
@@ -69,15 +66,16 @@ status is 1 if there is a fail.`,
 		},
 	}
 	c.flags(cmd)
+	cmd.Flags().DurationVar(&wait, "wait", 4*time.Second, "how long all engines together may take to answer")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array of {check, status, finding, remedy}")
 	return cmd
 }
 
 // examine makes all checks. Those of one group belong together.
-func (c *choice) examine() [][]check {
+func (c *choice) examine(wait time.Duration) [][]check {
 	ctx, stop := signals()
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, visit)
+	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	// The checks say what the engines would log.
 	engines := c.engines(slog.New(slog.DiscardHandler))

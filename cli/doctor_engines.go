@@ -65,7 +65,7 @@ func (p *patient) examine(ctx context.Context) {
 // refuse notes why the engine is not ready.
 func (p *patient) refuse(ctx context.Context, what string, err error) {
 	if errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
-		err = fmt.Errorf("no answer within %s; restart it", visit)
+		err = errors.New("it took too long to answer; restart it, or give it longer with --wait")
 	}
 	r := newRefusal(p.engine.Name(), err)
 	p.refusal = &r
@@ -75,7 +75,7 @@ func (p *patient) refuse(ctx context.Context, what string, err error) {
 // examineContainer looks at an engine that runs images, and tells whether it
 // is worth looking further.
 func (p *patient) examineContainer(ctx context.Context, c container) bool {
-	f, err := c.describe(ctx)
+	f, err := c.describe(ctx, p.spec)
 	if err != nil {
 		p.absent = !onPath(c.Name())
 		p.refuse(ctx, "service", err)
@@ -92,7 +92,7 @@ func (p *patient) examineContainer(ctx context.Context, c container) bool {
 	for _, w := range f.warnings {
 		p.note("warning", warn, w, "")
 	}
-	images, err := c.images(ctx)
+	images, err := c.images(ctx, p.spec)
 	if err != nil {
 		p.refuse(ctx, "image", err)
 		return false

@@ -101,7 +101,7 @@ func (c *chooser) with(ctx context.Context, e engine, spec sandbox.Spec, args []
 	box, err := e.Start(ctx, spec, args)
 	if err != nil && ctx.Err() == nil {
 		c.set(nil)
-		return nil, &notReady{c.by, []refusal{newRefusal(e.Name(), err)}}
+		return nil, &notReady{c.by, []refusal{explain(ctx, e, spec, err)}}
 	}
 	return box, err
 }
@@ -121,9 +121,18 @@ func (c *chooser) choose(ctx context.Context, spec sandbox.Spec, args []string) 
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		passed = append(passed, newRefusal(e.Name(), err))
+		passed = append(passed, explain(ctx, e, spec, err))
 	}
 	return nil, &notReady{c.by, passed}
+}
+
+// explain gives the cause of a start that failed. An engine that knows itself
+// to be unready says more than what broke on the way.
+func explain(ctx context.Context, e engine, spec sandbox.Spec, err error) refusal {
+	if unready := e.Ready(ctx, spec); unready != nil && ctx.Err() == nil {
+		err = unready
+	}
+	return newRefusal(e.Name(), err)
 }
 
 func (c *chooser) because() string {

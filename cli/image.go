@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"bridge/bridge"
+	"bridge/sandbox"
 	"bridge/sandbox/image"
 )
 
@@ -68,48 +71,47 @@ never runs the image of another version.`,
 	return cmd
 }
 
-// containers are the engines that the command is about, and how to end them.
-func (c *imageChoice) containers() (list []container, end func(), err error) {
+// open finds the engines that the command is about, and how to end them.
+func (c *imageChoice) open() (list []container, spec sandbox.Spec, end func(), err error) {
 	log, err := newLog(slog.LevelWarn)
 	if err != nil {
-		return nil, nil, err
+		return nil, spec, nil, err
 	}
-	named := c.engine
-	if named == "" {
-		p, err := c.load()
-		if err != nil {
-			return nil, nil, err
-		}
-		if named = p.Engine; named == "native" {
-			return nil, nil, fmt.Errorf("the engine of %s is native, which runs no image\nhint: bridge image --help tells how to name another engine", p.Source("engine"))
-		}
+	p, err := c.load()
+	if err != nil {
+		return nil, spec, nil, err
 	}
+	named := cmp.Or(c.engine, p.Engine)
 	all := c.engines(log)
-	end = func() {
-		for _, e := range all {
-			e.Close()
-		}
-	}
 	for _, e := range containers(all) {
 		if named == "" || named == e.Name() {
 			list = append(list, e)
 		}
 	}
-	if len(list) == 0 {
-		return nil, nil, usagef("unknown engine %q; engines with images: podman, docker", named)
+	switch {
+	case len(list) > 0:
+	case c.engine != "":
+		return nil, spec, nil, usagef("unknown engine %q; engines with images: podman, docker", c.engine)
+	default:
+		return nil, spec, nil, fmt.Errorf("engine %q of %s runs no image\nhint: --engine podman, or --engine docker", named, p.Source("engine"))
 	}
-	return list, end, nil
+	end = func() {
+		for _, e := range all {
+			e.Close()
+		}
+	}
+	return list, bridge.Spec(p), end, nil
 }
 
 func (c *imageChoice) build(stdout, stderr io.Writer) error {
-	list, end, err := c.containers()
+	list, spec, end, err := c.open()
 	if err != nil {
 		return err
 	}
 	defer end()
 	ctx, stop := signals()
 	defer stop()
-	e, err := firstAnswer(ctx, list)
+	e, err := firstAnswer(ctx, spec, list)
 	if err != nil {
 		return err
 	}
@@ -118,7 +120,7 @@ func (c *imageChoice) build(stdout, stderr io.Writer) error {
 		b.args = map[string]string{"BASE": c.base}
 	}
 	fmt.Fprintf(stderr, "bridge: building %s on %s\n", b.name, e.Name())
-	if err := e.build(ctx, b); err != nil {
+	if err := e.build(ctx, spec, b); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(stdout, b.name)
@@ -127,10 +129,10 @@ func (c *imageChoice) build(stdout, stderr io.Writer) error {
 
 // firstAnswer is the first of the engines that answers. Whether it has an
 // image does not matter to who is about to build one.
-func firstAnswer(ctx context.Context, list []container) (container, error) {
+func firstAnswer(ctx context.Context, spec sandbox.Spec, list []container) (container, error) {
 	var passed []refusal
 	for _, e := range list {
-		_, err := e.describe(ctx)
+		_, err := e.describe(ctx, spec)
 		if err == nil {
 			return e, nil
 		}
@@ -157,7 +159,7 @@ func newImageList(containerfile []byte) *cobra.Command {
 }
 
 func (c *imageChoice) list(stdout, stderr io.Writer) error {
-	engines, end, err := c.containers()
+	engines, spec, end, err := c.open()
 	if err != nil {
 		return err
 	}
@@ -169,7 +171,7 @@ func (c *imageChoice) list(stdout, stderr io.Writer) error {
 	var passed []refusal
 	var without []string
 	for _, e := range engines {
-		images, err := e.images(ctx)
+		images, err := e.images(ctx, spec)
 		if err != nil {
 			passed = append(passed, newRefusal(e.Name(), err))
 			continue

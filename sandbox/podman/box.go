@@ -60,28 +60,52 @@ func newBox(e *Engine, p *plan) *box {
 }
 
 // attend watches the container until nothing of it is left.
-func (b *box) attend() {
+func (b *box) attend(s *service) {
+	var others sync.WaitGroup
+	ended := make(chan struct{})
+	others.Go(func() {
+		select {
+		case <-b.killed:
+			b.stdout.discard()
+			b.stderr.discard()
+			b.killContainer(ended)
+		case <-ended:
+		}
+	})
+	found := make(chan *counter, 1)
+	others.Go(func() { found <- b.counter(s) })
 	go func() {
 		defer b.engine.drop(b)
 		defer close(b.done)
-		ended, killing := make(chan struct{}), make(chan struct{})
-		go func() {
-			defer close(killing)
-			select {
-			case <-b.killed:
-				b.stdout.discard()
-				b.stderr.discard()
-				b.killContainer(ended)
-			case <-ended:
-			}
-		}()
 		b.demux()
+		// Before podman comes to remove the cgroup.
+		select {
+		case c := <-found:
+			b.oom = c.kills() > 0
+			found <- c
+		default:
+		}
 		b.stdin.Close()
 		b.wire.Close()
 		b.settle()
 		close(ended)
-		<-killing
+		others.Wait()
+		(<-found).close()
 	}()
+}
+
+// counter looks for the kernel's count, meanwhile.
+func (b *box) counter(s *service) *counter {
+	if !s.local() || b.held["memory"] != "cgroup" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	data, err := containers.Inspect(s.with(ctx), b.name, nil)
+	if err != nil {
+		return nil
+	}
+	return openCounter(data.State.CgroupPath)
 }
 
 func (b *box) Stdin() io.WriteCloser { return b.stdin }
@@ -150,7 +174,8 @@ func (b *box) look() (running bool, err error) {
 			return err
 		}
 		if running = data.State.Running || data.State.Status == "stopping"; !running {
-			b.exit, b.oom = exitOf(data.State.ExitCode), data.State.OOMKilled
+			b.exit = exitOf(data.State.ExitCode)
+			b.oom = b.oom || data.State.OOMKilled
 		}
 		return nil
 	})

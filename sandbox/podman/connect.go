@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"bridge/sandbox"
-	"bridge/sandbox/podman/reaper"
 
 	"github.com/containers/podman/v5/libpod/define"
 	"github.com/containers/podman/v5/pkg/bindings"
@@ -28,7 +27,9 @@ type service struct {
 	place   place
 	conn    context.Context // carries the connection, as the bindings want it
 	info    *define.Info
-	rootful bool // whether it was sought with leave to run as root
+	keeper  *keeper // nil for a service that a reaper cannot reach
+	own     bool    // whether it is one that we have started
+	rootful bool    // whether it was sought with leave to run as root
 }
 
 // with gives a context the connection.
@@ -165,12 +166,10 @@ func (e *Engine) find(ctx context.Context, spec sandbox.Spec) (*service, error) 
 
 // watch sees that a reaper is there for a service that one can reach. From a
 // distant one the guest's end of file is what ends it, and a later sweep.
-func (e *Engine) watch(ctx context.Context, s *service) error {
-	if s.place.socket() == "" {
-		return nil
+func (e *Engine) watch(ctx context.Context, s *service) (err error) {
+	if path := s.place.socket(); path != "" {
+		s.keeper, err = e.reap(ctx, path)
 	}
-	program, _ := exec.LookPath("podman")
-	_, err := e.reap(ctx, reaper.Orders{Socket: s.place.socket(), Owner: e.owner, Podman: program})
 	return err
 }
 
@@ -254,19 +253,13 @@ func (s *service) fits(spec sandbox.Spec) error {
 	if !spec.Enforced {
 		return nil
 	}
-	var missing []string
-	for name, how := range s.holds() {
-		if how == "" {
-			missing = append(missing, name)
-		}
-	}
-	if len(missing) == 0 {
+	loose := s.loose()
+	if len(loose) == 0 {
 		return nil
 	}
-	slices.Sort(missing)
 	why := "its cgroups are not delegated; run: systemctl --user restart podman.socket on a machine that delegates them, or use a podman that runs as root, with rootful: true"
 	if s.info.Host.CgroupsVersion == "v1" {
 		why = "rootless on cgroup v1; use a machine with cgroup v2, or a podman that runs as root, with rootful: true"
 	}
-	return fmt.Errorf("podman cannot hold the limits of %s: %s", strings.Join(missing, ", "), why)
+	return fmt.Errorf("podman cannot hold the limits of %s: %s", strings.Join(loose, ", "), why)
 }

@@ -71,7 +71,9 @@ func (e *Engine) plan(s *service, spec sandbox.Spec, image string, args []string
 	g.HTTPProxy = new(false)
 	g.Stdin = new(true)
 	g.Terminal = new(false)
-	g.Remove = new(true)
+	// Podman forgets how a container ended that it removes itself. It has to
+	// where no reaper of ours can.
+	g.Remove = new(s.keeper == nil)
 	g.StopTimeout = new(uint(0))
 	g.Systemd = "false"
 	g.SdNotifyMode = "ignore"
@@ -83,6 +85,9 @@ func (e *Engine) plan(s *service, spec sandbox.Spec, image string, args []string
 	g.WorkDir = "/workspace"
 	g.Mounts = append(tmpfs(limits), mounts...)
 	g.ImageVolumeMode = "ignore"
+	if g.SeccompProfilePath, err = s.seccomp(); err != nil {
+		return nil, err
+	}
 	confine(g)
 	bound(g, limits, held)
 	return &plan{spec: g, held: held}, nil

@@ -151,7 +151,7 @@ func (e *Engine) start(ctx context.Context, s *service, p *plan) (*box, error) {
 		b.abandon()
 		return nil, err
 	}
-	b.attend()
+	b.attend(s)
 	return b, nil
 }
 

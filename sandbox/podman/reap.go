@@ -19,25 +19,38 @@ import (
 
 // keeper is a reaper's process as the engine sees it.
 type keeper struct {
-	socket string
+	socket string // of the service that it watches over
+	dir    string // a folder of ours, which the reaper removes
 	cmd    *exec.Cmd
 	orders io.WriteCloser
 	once   sync.Once
 }
 
-// reap starts the process that outlives us to remove our containers from a
-// service, unless there is one for it. With serve, it starts the service too.
-func (e *Engine) reap(ctx context.Context, o reaper.Orders) (*keeper, error) {
+// reap returns the process that outlives us to remove our containers from a
+// service, and starts it if need be. Without a socket it starts a service too.
+func (e *Engine) reap(ctx context.Context, socket string) (*keeper, error) {
 	e.mu.Lock()
-	at := slices.IndexFunc(e.keepers, func(k *keeper) bool { return k.socket == o.Socket })
+	at := slices.IndexFunc(e.keepers, func(k *keeper) bool { return k.socket == socket })
 	if at >= 0 {
-		k := e.keepers[at]
-		e.mu.Unlock()
-		return k, nil
+		defer e.mu.Unlock()
+		return e.keepers[at], nil
 	}
 	e.mu.Unlock()
+	program, err := exec.LookPath("podman")
+	if err != nil && socket == "" {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "bridge-podman-")
+	if err != nil {
+		return nil, err
+	}
+	o := reaper.Orders{Socket: socket, Owner: e.owner, Podman: program, Dir: dir}
+	if socket == "" {
+		o.Socket, o.Serve = filepath.Join(dir, "podman.sock"), true
+	}
 	k, err := newKeeper(ctx, o)
 	if err != nil {
+		os.RemoveAll(dir)
 		return nil, err
 	}
 	e.mu.Lock()
@@ -63,7 +76,7 @@ func newKeeper(ctx context.Context, o reaper.Orders) (*keeper, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting the process that removes what a killed bridge leaves: %w", err)
 	}
-	k := &keeper{socket: o.Socket, cmd: cmd, orders: orders}
+	k := &keeper{socket: o.Socket, dir: o.Dir, cmd: cmd, orders: orders}
 	stop := context.AfterFunc(ctx, func() { cmd.Process.Kill() })
 	defer stop()
 	err = json.NewEncoder(orders).Encode(o)
@@ -92,27 +105,43 @@ func (k *keeper) close() {
 
 // own starts a service of our own, on a socket that nobody else can reach.
 func (e *Engine) own(ctx context.Context) (*service, error) {
-	program, err := exec.LookPath("podman")
+	k, err := e.reap(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "bridge-podman-")
-	if err != nil {
-		return nil, err
-	}
-	// The reaper removes the folder, also when we do not come to it.
-	socket := filepath.Join(dir, "podman.sock")
-	k, err := e.reap(ctx, reaper.Orders{Socket: socket, Owner: e.owner, Podman: program, Serve: dir})
-	if err != nil {
-		os.RemoveAll(dir)
-		return nil, err
-	}
-	s, err := dial(ctx, place{name: "a podman system service of the bridge's own", options: unixPlace(socket).options})
+	s, err := dial(ctx, place{name: "the bridge's own podman system service", options: unixPlace(k.socket).options})
 	if err != nil {
 		e.forget(k)
 		return nil, err
 	}
+	s.keeper, s.own = k, true
 	return s, nil
+}
+
+// seccomp is the path of the profile for a service that sees our files, ""
+// where podman's own has to do.
+func (s *service) seccomp() (string, error) {
+	if s.keeper == nil {
+		return "", nil
+	}
+	text, err := profile()
+	if err != nil || len(text) == 0 {
+		return "", err
+	}
+	path := filepath.Join(s.keeper.dir, "seccomp.json")
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	// Under its name it is whole, also for a start at the same time.
+	f, err := os.CreateTemp(s.keeper.dir, "seccomp-")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(text)
+	if err := errors.Join(err, f.Close(), os.Rename(f.Name(), path)); err != nil {
+		return "", fmt.Errorf("writing the seccomp profile: %w", err)
+	}
+	return path, nil
 }
 
 // forget ends a reaper that is of no use.

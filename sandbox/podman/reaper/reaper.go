@@ -40,7 +40,8 @@ type Orders struct {
 	Socket string // of the service
 	Owner  string // the label's value of containers to remove
 	Podman string // the program, "" if there is none
-	Serve  string // the folder of a service to be started, "" for one that is there
+	Serve  bool   // whether the service has to be started
+	Dir    string // a folder to be removed in the end
 }
 
 // init runs the reaper, and does not return, in a process that was started as
@@ -64,8 +65,8 @@ func run(in io.Reader, out io.WriteCloser) int {
 		return 1
 	}
 	var s *service
-	if o.Serve != "" {
-		defer os.RemoveAll(o.Serve)
+	defer os.RemoveAll(o.Dir)
+	if o.Serve {
 		if s, err = serve(o); err != nil {
 			fmt.Fprintln(out, err)
 			return 1

@@ -19,7 +19,7 @@ var arrows = map[string][]string{
 	"cli":            {"bridge", "policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman", "upstream"},
 	"bridge":         {"policy", "sandbox", "upstream"},
 	"policy":         {"policies"},
-	"sandbox/docker": {"sandbox"},
+	"sandbox/docker": {"sandbox", "sandbox/docker/reaper"},
 	"sandbox/native": {"sandbox", "sandbox/native/stage"},
 	"sandbox/podman": {"sandbox", "sandbox/podman/reaper"},
 	"upstream":       {"upstream/keeper"},
@@ -89,7 +89,7 @@ func checkImport(t *testing.T, file, name string) {
 		}
 	}
 	// The stages run before any other package is initialised.
-	stages := []string{"sandbox/native/stage", "sandbox/podman/reaper", "upstream/keeper"}
+	stages := []string{"sandbox/docker/reaper", "sandbox/native/stage", "sandbox/podman/reaper", "upstream/keeper"}
 	if slices.Contains(stages, dir) && strings.Contains(name, ".") {
 		t.Errorf("%s imports %s; a stage may import the standard library alone", file, name)
 	}

@@ -57,7 +57,10 @@ func (p *patient) look(ctx context.Context) (*sight, error) {
 	if err != nil {
 		return nil, err
 	}
-	if w.exit != (sandbox.Exit{}) {
+	switch {
+	case w.exit.Engine != nil:
+		return nil, w.exit.Engine
+	case w.exit.Code != 0:
 		return nil, fmt.Errorf("python ended with status %d, signal %d: %s", w.exit.Code, w.exit.Signal, clip(w.complaint))
 	}
 	seen := &sight{after: w.after, held: w.box.Limits()}

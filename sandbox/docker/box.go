@@ -55,10 +55,22 @@ type news struct {
 	events client.EventsResult
 }
 
+// drop ends the connections. The client's answer to a wait has to be taken, or
+// it stays behind with its goroutine; one that was taken is nil.
+func (n *news) drop() {
+	n.stop()
+	if n.exit.Error == nil {
+		return
+	}
+	select {
+	case <-n.exit.Result:
+	case <-n.exit.Error:
+	}
+}
+
 // attend carries the guest's output until the container is removed, and finds
 // out how it ended.
-func (b *box) attend(n news) {
-	defer n.stop()
+func (b *box) attend(n *news) {
 	carried := make(chan error, 1)
 	go func() {
 		// Frames are as large as docker's own buffer, whatever the guest writes.
@@ -70,7 +82,7 @@ func (b *box) attend(n news) {
 		defer close(watched)
 		b.watch(n.events)
 	}()
-	orphan := b.await(n.exit)
+	orphan := b.await(n)
 	b.stdout.flow()
 	b.stderr.flow()
 	b.conn.Conn.SetReadDeadline(time.Now().Add(last))
@@ -84,28 +96,35 @@ func (b *box) attend(n news) {
 	timer := time.AfterFunc(last, n.stop)
 	<-watched
 	timer.Stop()
+	n.drop()
 	b.stdout.end(err)
 	b.stderr.end(nil)
+	if b.exit.Signal == int(syscall.SIGKILL) && !b.isKilled() && !b.OutOfMemory() && b.away() {
+		// A daemon that is told to end ends its containers first.
+		b.exit.Engine = errAway
+	}
 	b.engine.forget(b, orphan)
 	close(b.done)
 }
 
 // await waits for the container's removal. It tells whether the container may
 // still be there.
-func (b *box) await(wait client.ContainerWaitResult) (orphan bool) {
+func (b *box) await(n *news) (orphan bool) {
 	b.exit = sandbox.Exit{Code: -1}
 	var impatient <-chan time.Time
 	killed := b.killed
 	for {
 		select {
-		case r := <-wait.Result:
+		case r := <-n.exit.Result:
+			n.exit = client.ContainerWaitResult{}
 			b.exit = exitOf(r)
 			if r.Error == nil {
 				return false
 			}
 			// It has ended, but docker could not remove it.
 			return !b.engine.remove(b.client, b.id)
-		case err := <-wait.Error:
+		case err := <-n.exit.Error:
+			n.exit = client.ContainerWaitResult{}
 			return b.abandoned(err)
 		case <-killed:
 			killed = nil
@@ -121,11 +140,35 @@ func (b *box) await(wait client.ContainerWaitResult) (orphan bool) {
 // abandoned is what there is to do when docker does not tell of the container
 // any more: it may have been restarted, and the container be alive or not.
 func (b *box) abandoned(err error) (orphan bool) {
-	b.exit = sandbox.Exit{Code: -1}
+	b.exit = sandbox.Exit{Code: -1, Engine: errAway}
 	b.engine.log.Warn("docker went away", "container", b.id, "cause", err)
 	removed := b.engine.remove(b.client, b.id)
 	b.engine.unlink(b.client)
 	return !removed
+}
+
+var errAway = errors.New("docker went away")
+
+// away tells whether the daemon takes no more connections.
+func (b *box) away() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), last)
+	defer cancel()
+	conn, err := b.client.Dialer()(ctx)
+	if err != nil {
+		b.engine.unlink(b.client)
+		return true
+	}
+	conn.Close()
+	return false
+}
+
+func (b *box) isKilled() bool {
+	select {
+	case <-b.killed:
+		return true
+	default:
+		return false
+	}
 }
 
 // exitOf reads docker's status of a process. It has but one number for both:

@@ -37,6 +37,9 @@ type Engine struct {
 	log     *slog.Logger
 	tasks   sync.WaitGroup // removals and starts that nobody waits for
 
+	reaping sync.Mutex // guards keeper
+	keeper  *keeper    // nil until a container is made
+
 	mu      sync.Mutex // guards what follows
 	closed  bool
 	link    *link // nil until the daemon has answered, and after it went away
@@ -70,6 +73,9 @@ func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (s
 	if err != nil {
 		return nil, err
 	}
+	if err := e.reap(ctx, p.link); err != nil {
+		return nil, err
+	}
 	return e.start(ctx, p, args)
 }
 
@@ -90,6 +96,12 @@ func (e *Engine) Close() {
 		b.Wait()
 	}
 	e.tasks.Wait()
+	e.reaping.Lock()
+	if e.keeper != nil {
+		e.keeper.dismiss()
+		e.keeper = nil
+	}
+	e.reaping.Unlock()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.link != nil {

@@ -124,7 +124,7 @@ func contextEndpoint(folder, name string) (endpoint, error) {
 // open makes a client. It does not connect yet.
 func (p endpoint) open() (*client.Client, error) {
 	if strings.HasPrefix(p.host, "ssh://") {
-		return nil, fmt.Errorf("docker at %s (%s) is reached by ssh, which the bridge does not speak; forward its socket with ssh -nNT -L and set DOCKER_HOST", p.host, p.source)
+		return nil, fmt.Errorf("docker at %s (%s) is reached by ssh, which the bridge does not speak; forward its socket with ssh -nNT -L and set DOCKER_HOST", display(p.host), p.source)
 	}
 	var options []client.Opt
 	if p.env {
@@ -144,7 +144,7 @@ func (p endpoint) open() (*client.Client, error) {
 	options = append(options, client.WithHost(p.host), client.WithAPIVersionFromEnv())
 	c, err := client.New(options...)
 	if err != nil {
-		return nil, fmt.Errorf("docker at %s (%s): %w; set DOCKER_HOST to the address of a daemon", p.host, p.source, err)
+		return nil, fmt.Errorf("docker at %s (%s): %w; set DOCKER_HOST to the address of a daemon", display(p.host), p.source, err)
 	}
 	return c, nil
 }

@@ -38,6 +38,9 @@ func (e *Engine) connect(ctx context.Context) (*link, error) {
 		if _, err := l.client.Ping(ctx, client.PingOptions{}); err == nil {
 			return l, nil
 		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		e.unlink(l.client)
 	}
 	p, err := find(e.options.Host)
@@ -91,31 +94,36 @@ func (l *link) ask(ctx context.Context) error {
 	return nil
 }
 
-// silent words what kept the daemon from answering.
+// silent words what kept the daemon from answering. The client has words of
+// its own for it, without the cause; so the socket is tried once more.
 func (l *link) silent(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	cause, remedy := err.Error(), "see whether it is running: docker info"
-	var dial *net.OpError
-	if errors.As(err, &dial) {
-		cause = dial.Err.Error()
-		var number syscall.Errno
-		if errors.As(dial.Err, &number) {
-			cause = number.Error()
+	if path, local := strings.CutPrefix(l.endpoint.host, "unix://"); local && client.IsErrConnectionFailed(err) {
+		conn, cause := (&net.Dialer{}).DialContext(ctx, "unix", path)
+		if cause == nil {
+			conn.Close()
+		} else {
+			err = cause
 		}
 	}
+	cause, remedy := err.Error(), "see what it says itself: docker info"
+	var number syscall.Errno
+	if errors.As(err, &number) {
+		cause = number.Error()
+	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && l.endpoint.local():
+	case errors.Is(err, fs.ErrNotExist):
 		remedy = "install docker, or start it: systemctl start docker"
-	case errors.Is(err, syscall.ECONNREFUSED) && l.endpoint.local():
+	case errors.Is(err, syscall.ECONNREFUSED):
 		remedy = "start it: systemctl start docker"
 	case errors.Is(err, fs.ErrPermission):
 		remedy = "become a member of its group, or run a daemon of your own: dockerd-rootless-setuptool.sh install"
 	}
 	// Before the semicolon is the cause, after it the remedy.
-	cause = strings.ReplaceAll(cause, "; ", ", ")
-	return fmt.Errorf("docker does not answer at %s (%s): %s; %s", l.endpoint.host, l.endpoint.source, cause, remedy)
+	cause = strings.ReplaceAll(strings.TrimPrefix(cause, "Error response from daemon: "), "; ", ", ")
+	return fmt.Errorf("docker does not answer at %s (%s): %s; %s", display(l.endpoint.host), l.endpoint.source, cause, remedy)
 }
 
 // option returns the value of a security option of the daemon, such as

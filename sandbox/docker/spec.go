@@ -87,7 +87,7 @@ func (e *Engine) plan(ctx context.Context, spec sandbox.Spec) (*plan, error) {
 // sandbox weaker than it is promised to be.
 func (l *link) allow(spec sandbox.Spec) error {
 	if !l.rootless() && !spec.Rootful {
-		return fmt.Errorf("docker at %s runs as root, which the profile does not allow; allow it with rootful: true in the profile, or run a daemon of your own: dockerd-rootless-setuptool.sh install", l.endpoint.host)
+		return fmt.Errorf("docker at %s runs as root, which the profile does not allow; allow it with rootful: true in the profile, or run a daemon of your own: dockerd-rootless-setuptool.sh install", display(l.endpoint.host))
 	}
 	if spec.Enforced {
 		return l.enforce()
@@ -135,7 +135,7 @@ func (p *plan) bind() error {
 			// Only this older form knows labels. It makes a source that is
 			// missing, so it is for a daemon whose files we see.
 			if !p.endpoint.local() || strings.Contains(m.Source+m.Target, ":") {
-				return fmt.Errorf("mount %q cannot be given a label by docker at %s; do without relabel in the profile", m.Source, p.endpoint.host)
+				return fmt.Errorf("mount %q cannot be given a label by docker at %s; do without relabel in the profile", m.Source, display(p.endpoint.host))
 			}
 			mode := "ro,z"
 			if m.Writable {

@@ -41,7 +41,7 @@ func (e *Engine) start(ctx context.Context, p *plan, args []string) (sandbox.San
 		err = errClosed
 	}
 	if err != nil {
-		n.stop()
+		n.drop()
 		if b.conn.Conn != nil {
 			b.conn.Close()
 		}
@@ -95,10 +95,10 @@ func (e *Engine) create(ctx context.Context, p *plan, args []string) (string, er
 // listen opens what is needed to hear all of the container's life, before
 // there is any. The connections are opened side by side: each takes as long as
 // it takes docker to answer.
-func (b *box) listen(ctx context.Context) (news, error) {
+func (b *box) listen(ctx context.Context) (*news, error) {
 	// They end with the container, not with the context of its start.
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	n := news{stop: stop}
+	n := &news{stop: stop}
 	unlisten := context.AfterFunc(ctx, stop)
 	defer unlisten()
 	var all errgroup.Group
@@ -111,6 +111,7 @@ func (b *box) listen(ctx context.Context) (news, error) {
 		n.exit = b.client.ContainerWait(life, b.id, client.ContainerWaitOptions{Condition: container.WaitConditionRemoved})
 		select {
 		case err := <-n.exit.Error:
+			n.exit = client.ContainerWaitResult{}
 			return err
 		default:
 			return nil

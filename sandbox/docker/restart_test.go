@@ -1,0 +1,183 @@
+//go:build linux
+
+package docker
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"bridge/sandbox"
+
+	"github.com/moby/moby/client"
+)
+
+// daemon is a dockerd of the test's own, which can be ended at will.
+type daemon struct {
+	dir  string
+	cmd  *exec.Cmd
+	exit chan struct{}
+}
+
+func newDaemon(t *testing.T) *daemon {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		skip(t, "starting a dockerd needs root")
+	}
+	if _, err := exec.LookPath("dockerd"); err != nil {
+		skip(t, "dockerd is not installed; install docker.io")
+	}
+	// The path of a socket has little room.
+	dir, err := os.MkdirTemp("", "bridge-dockerd-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	d := &daemon{dir: dir}
+	t.Cleanup(func() {
+		// What docker mounts in its folder stays when it ends.
+		defer exec.Command("umount", "-l", filepath.Join(dir, "data")).Run()
+		select {
+		case <-d.exit:
+		default:
+			d.end(syscall.SIGTERM)
+		}
+	})
+	d.exit = make(chan struct{})
+	close(d.exit)
+	d.start(t)
+	return d
+}
+
+func (d *daemon) host() string { return "unix://" + filepath.Join(d.dir, "docker.sock") }
+
+func (d *daemon) start(t *testing.T) {
+	t.Helper()
+	log, err := os.OpenFile(filepath.Join(d.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	in := func(name string) string { return filepath.Join(d.dir, name) }
+	d.cmd = exec.Command("dockerd", "--data-root="+in("data"), "--exec-root="+in("exec"), "--pidfile="+in("pid"),
+		"--host="+d.host(), "--iptables=false", "--ip6tables=false", "--bridge=none")
+	d.cmd.Stdout, d.cmd.Stderr = log, log
+	// One that is killed leaves its number and that of its containerd, and
+	// waits in vain for them.
+	os.Remove(in("pid"))
+	os.Remove(in("exec/containerd/containerd.pid"))
+	if err := d.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	d.exit = make(chan struct{})
+	go func(cmd *exec.Cmd, exit chan struct{}) {
+		defer close(exit)
+		cmd.Wait()
+	}(d.cmd, d.exit)
+	c, err := client.New(client.WithHost(d.host()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for {
+		if _, err := c.Ping(ctx, client.PingOptions{}); err == nil {
+			return
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-d.exit:
+			text, _ := os.ReadFile(filepath.Join(d.dir, "log"))
+			t.Fatalf("dockerd ended:\n%s", text[max(0, len(text)-2000):])
+		case <-ctx.Done():
+			t.Fatal("dockerd does not come up")
+		}
+	}
+}
+
+func (d *daemon) end(s syscall.Signal) {
+	d.cmd.Process.Signal(s)
+	<-d.exit
+}
+
+// give copies an image from another daemon.
+func (d *daemon) give(t *testing.T, name string) {
+	t.Helper()
+	from, to := exec.Command("docker", "save", name), exec.Command("docker", "-H", d.host(), "load")
+	if _, err := exec.LookPath("docker"); err != nil {
+		skip(t, "the docker command is not installed; install docker-cli")
+	}
+	pipe, err := from.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	to.Stdin = pipe
+	if err := from.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := to.CombinedOutput()
+	if err := from.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// TestRestart ends docker in the middle of a run, politely and not: the run
+// tells that it is lost, nothing is left, and the next one works.
+func TestRestart(t *testing.T) {
+	image := imageName(t, newEngine(t))
+	d := newDaemon(t)
+	d.give(t, image)
+	e := New(Options{Image: image, Host: d.host()})
+	t.Cleanup(e.Close)
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		t.Run(signal.String(), func(t *testing.T) {
+			s, err := sandbox.Open(t.Context(), e, allowed(sandbox.Spec{}), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := make(chan struct{})
+			type outcome struct {
+				r   sandbox.Result
+				err error
+			}
+			ended := make(chan outcome, 1)
+			go func() {
+				r, err := s.Run(t.Context(), sandbox.Run{Code: "print('up', flush=True)\nwhile True: pass", Stream: func(string, string, int64) { close(began) }})
+				ended <- outcome{r, err}
+			}()
+			<-began
+			at := time.Now()
+			d.end(signal)
+			o := <-ended
+			t.Logf("lost after %v: %v", time.Since(at).Round(time.Millisecond), o.r.Lost)
+			if o.err != nil || o.r.Status != sandbox.Lost || o.r.Lost.Error() != "the sandbox is gone: docker went away" {
+				t.Errorf("status %q, lost %v, %v", o.r.Status, o.r.Lost, o.err)
+			}
+			s.Close()
+			if err := e.Ready(t.Context(), allowed(sandbox.Spec{})); err == nil || !strings.Contains(err.Error(), "; start it: systemctl start docker") && !strings.Contains(err.Error(), "; install docker") {
+				t.Errorf("ready without a daemon: %v", err)
+			}
+			d.start(t)
+			b := start(t, e, sandbox.Spec{}, "print(1 + 1)")
+			if out, stderr, exit := collect(t, b); out != "2\n" || exit != (sandbox.Exit{}) {
+				t.Errorf("%q, %+v %s", out, exit, stderr)
+			}
+			deadline := time.Now().Add(5 * time.Second)
+			for len(containers(t, e, labelOwner)) > 0 {
+				if time.Now().After(deadline) {
+					t.Fatalf("left: %v", containers(t, e, labelOwner))
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+		})
+	}
+}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"bridge/sandbox"
 	"bridge/sandbox/docker"
 	"bridge/sandbox/image"
+	"bridge/sandbox/podman"
 )
 
 // container is an engine that runs images, and can build them. The spec says
@@ -44,6 +46,33 @@ type facts struct {
 	rootless bool
 	cgroup   string // version
 	warnings []string
+}
+
+type onPodman struct{ *podman.Engine }
+
+func (p onPodman) build(ctx context.Context, spec sandbox.Spec, b build) error {
+	return p.Build(ctx, podman.Build{Tag: b.name, Containerfile: b.containerfile, Args: b.args, Output: b.output, Rootful: spec.Rootful})
+}
+
+func (p onPodman) images(ctx context.Context, _ sandbox.Spec) ([]stored, error) {
+	list, err := p.Images(ctx)
+	all := make([]stored, len(list))
+	for i, im := range list {
+		all[i] = stored{im.Name, im.Size, im.Created}
+	}
+	return all, err
+}
+
+func (p onPodman) describe(ctx context.Context, spec sandbox.Spec) (facts, error) {
+	f, err := p.Describe(ctx, spec)
+	source := ""
+	if f.Own {
+		source = "started by the bridge, for itself"
+	}
+	return facts{
+		endpoint: f.Endpoint, source: source, version: f.Version, api: f.API,
+		rootless: f.Rootless, cgroup: strings.TrimPrefix(f.Cgroup, "v"),
+	}, err
 }
 
 type onDocker struct{ *docker.Engine }

@@ -92,12 +92,8 @@ func (p *patient) examineContainer(ctx context.Context, c container) bool {
 	for _, w := range f.warnings {
 		p.note("warning", warn, w, "")
 	}
-	images, err := c.images(ctx, p.spec)
-	if err != nil {
-		p.refuse(ctx, "image", err)
-		return false
-	}
 	name := cmp.Or(p.spec.Image, p.own)
+	images, _ := c.images(ctx, p.spec) // Ready tells, if that fails
 	for _, im := range images {
 		if im.name == name {
 			p.note("image", ok, fmt.Sprintf("%s, %s, built %s", name, decimal(im.size), im.created.Format(time.DateOnly)), "")

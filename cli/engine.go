@@ -34,7 +34,7 @@ func (c *choice) engine(p *policy.Profile, log *slog.Logger) *chooser {
 func (c *choice) engines(log *slog.Logger) []engine {
 	own := c.own()
 	return []engine{
-		podman.New(podman.Options{Image: own, Log: log}),
+		onPodman{podman.New(podman.Options{Image: own, Log: log})},
 		onDocker{docker.New(docker.Options{Image: own, Log: log, Build: "bridge image build --engine docker"})},
 		native.New(),
 	}

@@ -124,7 +124,7 @@ func (s *service) answers(ctx context.Context) bool {
 
 // find tries each place, and starts a service if none is there.
 func (e *Engine) find(ctx context.Context, spec sandbox.Spec) (*service, error) {
-	all, err := places(spec.Rootful)
+	all, err := e.places(spec.Rootful)
 	if err != nil {
 		return nil, err
 	}

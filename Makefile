@@ -46,12 +46,13 @@ $(PEERS): testdata/npm/package-lock.json
 	cd testdata/npm && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
+# go test does not say what it skips unless asked with -v, so what is absent
+# is said here.
 test: build
-	@if ! command -v npm >/dev/null; then \
-		echo "make: npm is not installed; tests with npm's servers and clients are skipped"; \
-	elif ! $(MAKE) --no-print-directory peers && [ -z "$$BRIDGE_TEST_REQUIRE" ]; then \
-		echo "make: npm could not install the peers; tests with them are skipped"; \
-	fi
+	@for tool in npm jq; do command -v $$tool >/dev/null || \
+		echo "make: $$tool is not installed; the tests that use it are skipped (on Debian: apt-get install $$tool)"; done
+	@if command -v npm >/dev/null && ! $(MAKE) --no-print-directory peers && [ -z "$$BRIDGE_TEST_REQUIRE" ]; then \
+		echo "make: npm could not install the peers; the tests that use them are skipped (make peers)"; fi
 	$(GO) test ./...
 
 check: build

@@ -33,7 +33,6 @@ var confined = map[string][]string{
 	"github.com/rogpeppe/go-internal":     {"harness"},
 	"github.com/elastic/go-seccomp-bpf":   {"sandbox"},
 	"github.com/moby/profiles":            {"sandbox"},
-	"github.com/landlock-lsm/go-landlock": {"sandbox"},
 	"github.com/godbus/dbus":              {"sandbox"},
 	"github.com/containers":               {"sandbox/podman"},
 	"go.podman.io":                        {"sandbox/podman"},

@@ -32,6 +32,31 @@ func (g *gate) tools(ctx context.Context, run *record, name string) (any, error)
 	return map[string]any{"server": s, "tools": tools}, nil
 }
 
+// tool answers with one tool of a server, by its name or alias, or says why
+// code cannot have it.
+func (g *gate) tool(ctx context.Context, run *record, name, tool string) (any, error) {
+	s, err := g.server(run, name)
+	if err != nil {
+		return nil, err
+	}
+	tools, err := g.allowed(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tools {
+		if t.Name == tool || t.Alias == tool {
+			return t, nil
+		}
+	}
+	if err := g.misspelt(s, tool); err != nil {
+		return nil, err
+	}
+	if _, err := g.profile.CheckCall(s.Name, tool, nil); err != nil {
+		return nil, refuse("policy", "%v", err)
+	}
+	return nil, notFound(s, tool, tools)
+}
+
 // allowed lists the tools of a server that the profile allows, starting the
 // server if need be.
 func (g *gate) allowed(ctx context.Context, s mount) ([]aliasedTool, error) {

@@ -72,6 +72,8 @@ func (g *gate) serve(ctx context.Context, method string, params json.RawMessage)
 		return g.call(ctx, run, p.Server, p.Tool, p.Arguments)
 	case "tools":
 		return g.tools(ctx, run, p.Server)
+	case "tool":
+		return g.tool(ctx, run, p.Server, p.Tool)
 	case "search":
 		return g.search(ctx, run, p.Query, p.Limit, p.Servers)
 	case "servers":

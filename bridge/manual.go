@@ -16,26 +16,31 @@ func manual(p *policy.Profile, servers []mount) string {
 A stateful Python session in a sandbox without network: variables, imports and files in /workspace and /tmp stay
 from run to run. Top-level await works; the value of the last expression is shown.
 
-Limits of profile %q: memory %s, %g CPUs, %d processes, /workspace %s, /tmp %s; a run may take %d s, at most %d s.
+Limits of profile %q: memory %s, %g processors, %d processes, /workspace %s, /tmp %s; a run may take %d s, at most %d s.
 
 ## Servers
 
 `, p.Name, size(p.Limits.Memory), p.Limits.CPUs, p.Limits.PIDs, size(p.Limits.Workspace), size(p.Limits.Tmp),
 		int(p.Timeout.Default.Seconds()), int(p.Timeout.Max.Seconds()))
 	if len(servers) == 0 {
-		b.WriteString("This profile mounts no servers.\n")
+		b.WriteString("This session reaches no servers.\n")
 		return b.String()
 	}
+	const room = 600 // bytes, for the whole list
+	head := b.Len()
 	for i, s := range servers {
-		if i == 12 {
+		line := "- `mcp_" + s.Alias + "`"
+		if s.Name != s.Alias {
+			line += ", by its own name " + s.Name
+		}
+		if s.Description != "" {
+			line += ": " + first(s.Description, 60)
+		}
+		if b.Len()+len(line) > head+room && i > 0 {
 			fmt.Fprintf(&b, "- and %d more: `await runtime.discovered_servers()`\n", len(servers)-i)
 			break
 		}
-		fmt.Fprintf(&b, "- %s: `mcp_%s`", s.Name, s.Alias)
-		if s.Description != "" {
-			fmt.Fprintf(&b, ", %s", first(s.Description, 80))
-		}
-		b.WriteString("\n")
+		b.WriteString(line + "\n")
 	}
 	a := servers[0].Alias
 	fmt.Fprintf(&b, `

@@ -92,7 +92,7 @@ func (r *Report) lost(l *sandbox.Loss, late bool) {
 	var what string
 	switch {
 	case l.OutOfMemory:
-		what = fmt.Sprintf("killed: out of memory at %s, the memory of profile %q", size(r.Profile.Limits.Memory), r.Profile.Name)
+		what = fmt.Sprintf("killed: out of memory at %s, the memory of %s", size(r.Profile.Limits.Memory), r.Profile.Source("limits.memory"))
 		r.exit(l.Exit)
 	case l.Killed && late:
 		r.Status = Timeout

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -226,5 +229,27 @@ func spec(p *policy.Profile) sandbox.Spec {
 			Memory: p.Limits.Memory, CPUs: p.Limits.CPUs, PIDs: p.Limits.PIDs, Files: p.Limits.Files,
 			Tmp: p.Limits.Tmp, Workspace: p.Limits.Workspace, Shm: p.Limits.Shm,
 		},
+		Mounts:      mounts(p.Mounts),
+		Image:       p.Image,
+		Rootful:     p.Rootful,
+		Enforced:    p.Limits.Enforced,
+		User:        p.User,
+		SecurityOpt: p.Security,
 	}
+}
+
+// mounts are the folders that a profile shares, with ~ as the home folder of
+// whoever runs the bridge. Where that is not known, ~ stays, which no engine
+// takes for an absolute path.
+func mounts(folders []policy.Folder) []sandbox.Mount {
+	home, _ := os.UserHomeDir()
+	var list []sandbox.Mount
+	for _, f := range folders {
+		source := f.Source
+		if rest, ok := strings.CutPrefix(source, "~"); ok && home != "" {
+			source = filepath.Join(home, rest)
+		}
+		list = append(list, sandbox.Mount{Source: source, Target: f.Target, Writable: f.Writable, Relabel: f.Relabel})
+	}
+	return list
 }

@@ -64,6 +64,10 @@ BRIDGE_POLICIES (paths separated as in PATH), else from the folder
 bridge/policies in the user's configuration folder, else from the two profiles
 that are built in, "default" and "strict". The current folder is never searched.
 
+Variables of the environment choose where a profile leaves a choice, such as
+MCP_BRIDGE_MEMORY_LIMIT=2g; "bridge schema" lists them. MCP_BRIDGE_LOG_LEVEL is
+the level of what is logged on stderr: debug, info, warn or error.
+
 Exit status: 0; 1 for a mistake in a policy, a profile or a sandbox that does not
 start; 2 for a mistake on the command line. bridge run exits as the code does.`
 

@@ -21,13 +21,18 @@ func (c *choice) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&c.policies, "policies", nil, "a policy file or a folder of them, at `PATH` (repeatable)")
 }
 
-// load reads the policies and finds the profile.
+// load reads the policies and finds the profile, with what the environment
+// chooses where the profile leaves a choice.
 func (c *choice) load() (*policy.Profile, error) {
 	p, err := policy.Load(c.paths())
 	if err != nil {
 		return nil, err
 	}
-	return p.Profile(c.profile)
+	overrides, err := policy.Overrides(os.Environ())
+	if err != nil {
+		return nil, err
+	}
+	return p.Profile(c.profile, overrides...)
 }
 
 // paths are where the policies are: as the command line says, else the

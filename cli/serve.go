@@ -69,7 +69,10 @@ func signals() (context.Context, context.CancelFunc) {
 
 // bridge puts together what the chosen profile asks for.
 func (c *choice) bridge(level slog.Level) (*bridge.Bridge, error) {
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	log, err := newLog(level)
+	if err != nil {
+		return nil, report(err)
+	}
 	p, err := c.load()
 	if err != nil {
 		var list policy.Errors

@@ -26,6 +26,7 @@ type agent struct {
 
 	cmd    *exec.Cmd
 	in     io.WriteCloser
+	out    io.ReadCloser
 	exited chan struct{}
 	modern bool
 	next   int
@@ -70,7 +71,7 @@ func (a *agent) connect(cmd *exec.Cmd, modern bool) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	a.cmd, a.in, a.modern, a.exited = cmd, in, modern, make(chan struct{})
+	a.cmd, a.in, a.out, a.modern, a.exited = cmd, in, out, modern, make(chan struct{})
 	a.answers, a.gone, a.notes = map[int]chan answer{}, nil, nil
 	go a.read(out, a.exited)
 	if modern {
@@ -232,6 +233,24 @@ func (a *agent) signal(sig syscall.Signal) error {
 		return nil
 	}
 	return ended
+}
+
+// vanish ends the connection as a client does that crashes, and waits until
+// nothing is left of the server, long before a run would be over.
+func (a *agent) vanish() error {
+	if a.cmd == nil {
+		return errors.New("not connected")
+	}
+	family := append(descendants(a.cmd.Process.Pid), process{})
+	_, family[len(family)-1], _ = stat(fmt.Sprintf("/proc/%d/stat", a.cmd.Process.Pid))
+	a.in.Close()
+	a.out.Close()
+	if left := outlive(family, 10*time.Second); len(left) > 0 {
+		return fmt.Errorf("still there after 10 seconds: %v", left)
+	}
+	<-a.exited
+	a.cmd = nil
+	return nil
 }
 
 // end is the end of a scenario: nothing of it may go on.

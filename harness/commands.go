@@ -28,10 +28,11 @@ func agentOf(ts *testscript.TestScript) *agent {
 //	mcp unanswered                   that run has not been answered
 //	mcp pid                          the server's process id to stdout
 //	mcp signal TERM|INT|KILL         end the server, and see that nothing of it is left
+//	mcp vanish                       be gone, as a client that crashes; nothing of the server must be left
 //	mcp close                        close the server's stdin; it must end with status 0
 func cmdMCP(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 0 {
-		usage(ts, "mcp connect [-modern] COMMAND… | METHOD [PARAMS] | cancel | wait | unanswered | pid | signal NAME | close")
+		usage(ts, "mcp connect [-modern] COMMAND… | METHOD [PARAMS] | cancel | wait | unanswered | pid | signal NAME | vanish | close")
 	}
 	a := agentOf(ts)
 	switch args[0] {
@@ -45,6 +46,8 @@ func cmdMCP(ts *testscript.TestScript, neg bool, args []string) {
 			usage(ts, "mcp signal TERM|INT|KILL")
 		}
 		outcome(ts, neg, a.signal(signals[args[1]]), nil)
+	case "vanish":
+		outcome(ts, neg, a.vanish(), nil)
 	case "pid":
 		fmt.Fprintln(ts.Stdout(), a.cmd.Process.Pid)
 	case "cancel":
@@ -92,6 +95,12 @@ func environ(ts *testscript.TestScript) []string {
 	for _, name := range []string{"PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME", "TOY_LOG", "BRIDGE_POLICIES", "SECRET", "NPM", "GOCOVERDIR"} {
 		if v := ts.Getenv(name); v != "" {
 			env = append(env, name+"="+v)
+		}
+	}
+	for _, name := range []string{"RUNTIME", "IMAGE", "CONTAINER_USER", "SECURITY_OPT", "MEMORY_LIMIT", "MEMORY", "PIDS_LIMIT", "PIDS",
+		"CPUS", "CPU_QUOTA", "TIMEOUT", "MAX_TIMEOUT", "SESSION_PERSIST", "RUNTIME_IDLE_TIMEOUT", "LOG_LEVEL"} {
+		if v := ts.Getenv("MCP_BRIDGE_" + name); v != "" {
+			env = append(env, "MCP_BRIDGE_"+name+"="+v)
 		}
 	}
 	return env

@@ -12,7 +12,7 @@ import (
 // it asks for, if it does. The errors are worded for the agent.
 func (p *Profile) CheckRun(servers []string, timeout *int) error {
 	for _, name := range servers {
-		if _, ok := p.mounts[name]; !ok {
+		if _, ok := p.allow[name]; !ok {
 			return p.unknown(name)
 		}
 	}
@@ -23,7 +23,7 @@ func (p *Profile) CheckRun(servers []string, timeout *int) error {
 		return fmt.Errorf("timeout %d: at least 1 second", *timeout)
 	}
 	if most := int(p.Timeout.Max / time.Second); *timeout > most {
-		return fmt.Errorf("timeout %d: at most %d, the maximum of profile %q", *timeout, most, p.Name)
+		return fmt.Errorf("timeout %d: at most %d, the maximum of %s", *timeout, most, p.Source("timeout.max"))
 	}
 	return nil
 }
@@ -32,7 +32,7 @@ func (p *Profile) CheckRun(servers []string, timeout *int) error {
 // there is none the error is a *Denial, and if the profile does not mount the
 // server an *UnknownServer.
 func (p *Profile) CheckCall(server, tool string, args json.RawMessage) (Rule, error) {
-	m, ok := p.mounts[server]
+	m, ok := p.allow[server]
 	if !ok {
 		return Rule{}, p.unknown(server)
 	}
@@ -45,7 +45,7 @@ func (p *Profile) CheckCall(server, tool string, args json.RawMessage) (Rule, er
 
 // AllowsTool reports whether some call of the tool would be allowed.
 func (p *Profile) AllowsTool(server, tool string) bool {
-	m, ok := p.mounts[server]
+	m, ok := p.allow[server]
 	if !ok {
 		return false
 	}
@@ -54,7 +54,7 @@ func (p *Profile) AllowsTool(server, tool string) bool {
 }
 
 func (p *Profile) unknown(server string) error {
-	return &UnknownServer{Server: server, Profile: p.Name, Servers: sortedKeys(p.mounts)}
+	return &UnknownServer{Server: server, Profile: p.Name, Servers: sortedKeys(p.allow)}
 }
 
 // A Denial is a call that no rule allows.

@@ -262,7 +262,7 @@ func BenchmarkCheckCall(b *testing.B) {
 	}
 	b.Run("ask", func(b *testing.B) { // CUE, without what it said before
 		b.ReportAllocs()
-		a := p.mounts["linear"].asker
+		a := p.allow["linear"].asker
 		for b.Loop() {
 			a.ask("get_issue")
 		}

@@ -1,7 +1,10 @@
 package policy
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"cuelang.org/go/cue"
@@ -15,7 +18,10 @@ func (l *loader) cross() {
 	}
 	for profile, v := range fields(l.user, "profiles") {
 		path := []string{"profiles", profile}
-		l.crossTimeout(setting{v, of(of(l.defaults, "profiles"), profile)}, path)
+		whole := setting{v, of(of(l.defaults, "profiles"), profile)}
+		l.crossTimeout(whole, path)
+		l.crossEngine(whole, path)
+		l.crossMounts(whole.field("mounts"), append(slices.Clone(path), "mounts"))
 		for name, mount := range fields(v, "servers") {
 			at := append(slices.Clip(path), "servers", name)
 			if !servers[name] {
@@ -40,6 +46,51 @@ func (l *loader) crossTimeout(profile setting, path []string) {
 	}
 	if d, m := least.seconds(), most.seconds(); d > m && m > 0 {
 		l.mistake(valuePos(least.written), path, "%d is more than timeout.max, which is %d%s", d/time.Second, m/time.Second, rest)
+	}
+}
+
+// crossEngine finds what the engine that the profile names does not have.
+func (l *loader) crossEngine(profile setting, path []string) {
+	engine := profile.field("engine").text()
+	refuse := func(name, why string) {
+		f := profile.field(name)
+		at := append(slices.Clone(path), name)
+		if f.written.Exists() && !l.knows(at) {
+			l.mistake(valuePos(f.written), at, "%s", why)
+		}
+	}
+	switch engine {
+	case "podman", "docker":
+		refuse("python", fmt.Sprintf("a Python of the host is for the engine native, and this profile has %s, whose Python is that of the image", engine))
+	case "native":
+		for _, name := range []string{"image", "security"} {
+			refuse(name, "it is for the engines podman and docker, and this profile has native")
+		}
+		if user := profile.field("user"); withGroup(user.text()) != withGroup(setting{written: user.usual}.text()) {
+			refuse("user", "it is for the engines podman and docker, and this profile has native")
+		}
+	}
+}
+
+// crossMounts finds folders that would be mounted at one place, or one in the
+// other: the place for the inner would have to be made in the host's folder.
+func (l *loader) crossMounts(mounts setting, path []string) {
+	if l.knows(path) {
+		return
+	}
+	var seen []string
+	for i, e := range mounts.elements() {
+		target := e.field("target")
+		name := strings.TrimSuffix(target.text(), "/")
+		for _, other := range seen {
+			if name != "" && (strings.HasPrefix(name+"/", other+"/") || strings.HasPrefix(other+"/", name+"/")) {
+				l.mistake(valuePos(target.written), append(slices.Clone(path), strconv.Itoa(i), "target"), "%q and %q, the target of another mount, are one or in each other", name, other)
+				break
+			}
+		}
+		if name != "" {
+			seen = append(seen, name)
+		}
 	}
 }
 

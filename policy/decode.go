@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -29,8 +30,37 @@ func (s setting) value() cue.Value {
 }
 
 func (s setting) text() string {
-	t, _ := s.value().String()
+	v := s.value()
+	if !v.Exists() {
+		return ""
+	}
+	t, _ := v.String()
 	return t
+}
+
+// elements are those of a list.
+func (s setting) elements() []setting {
+	v := s.value()
+	if !v.Exists() {
+		return nil
+	}
+	it, err := v.List()
+	if err != nil {
+		return nil
+	}
+	var list []setting
+	for it.Next() {
+		list = append(list, setting{written: it.Value()})
+	}
+	return list
+}
+
+func (s setting) texts() []string {
+	var texts []string
+	for _, e := range s.elements() {
+		texts = append(texts, e.text())
+	}
+	return texts
 }
 
 func (s setting) number() int64 {
@@ -48,7 +78,11 @@ func (s setting) seconds() time.Duration {
 }
 
 func (s setting) truth() bool {
-	b, _ := s.value().Bool()
+	v := s.value()
+	if !v.Exists() {
+		return false
+	}
+	b, _ := v.Bool()
 	return b
 }
 
@@ -72,15 +106,11 @@ func server(name string, s setting) Server {
 		Name:         name,
 		Description:  s.field("description").text(),
 		Command:      s.field("command").text(),
+		Args:         s.field("args").texts(),
 		Cwd:          s.field("cwd").text(),
 		Env:          map[string]string{},
 		StartTimeout: timeout.field("start").seconds(),
 		CallTimeout:  timeout.field("call").seconds(),
-	}
-	if args, err := lookup(s.written, "args").List(); err == nil {
-		for args.Next() {
-			server.Args = append(server.Args, setting{written: args.Value()}.text())
-		}
 	}
 	for key, value := range fields(s.written, "env") {
 		server.Env[key] = setting{written: value}.text()
@@ -95,6 +125,11 @@ func (l *loader) profile(name string, s setting, servers map[string]Server) *Pro
 		Description: s.field("description").text(),
 		Engine:      s.field("engine").text(),
 		Python:      s.field("python").text(),
+		Image:       s.field("image").text(),
+		Rootful:     s.field("rootful").truth(),
+		User:        withGroup(s.field("user").text()),
+		Security:    s.field("security").texts(),
+		Mounts:      folders(s.field("mounts")),
 		Limits: Limits{
 			Memory:    limits.field("memory").number(),
 			CPUs:      limits.field("cpus").fraction(),
@@ -103,20 +138,43 @@ func (l *loader) profile(name string, s setting, servers map[string]Server) *Pro
 			Tmp:       limits.field("tmp").number(),
 			Workspace: limits.field("workspace").number(),
 			Shm:       limits.field("shm").number(),
+			Enforced:  limits.field("enforced").truth(),
 		},
 		Timeout:  Timeout{Default: timeout.field("default").seconds(), Max: timeout.field("max").seconds()},
 		Output:   int(s.field("output").number()),
 		Parallel: int(s.field("parallel").number()),
 		Session:  Session{Persist: session.field("persist").truth(), Idle: session.field("idle").seconds()},
-		mounts:   map[string]*mount{},
+		allow:    map[string]*mount{},
 	}
 	// The usual default yields to a smaller maximum.
 	p.Timeout.Default = min(p.Timeout.Default, p.Timeout.Max)
 
 	for mounted, v := range fields(s.written, "servers") {
 		p.Servers = append(p.Servers, servers[mounted])
-		p.mounts[mounted] = l.mount(v)
+		p.allow[mounted] = l.mount(v)
 	}
 	slices.SortFunc(p.Servers, func(a, b Server) int { return strings.Compare(a.Name, b.Name) })
 	return p
+}
+
+func folders(s setting) []Folder {
+	var list []Folder
+	for _, e := range s.elements() {
+		list = append(list, Folder{
+			Source:   path.Clean(e.field("source").text()),
+			Target:   path.Clean(e.field("target").text()),
+			Writable: e.field("writable").truth(),
+			Relabel:  e.field("relabel").truth(),
+		})
+	}
+	return list
+}
+
+// withGroup is a user with a group, which container engines would otherwise
+// take to be root's.
+func withGroup(user string) string {
+	if strings.Contains(user, ":") {
+		return user
+	}
+	return user + ":" + user
 }

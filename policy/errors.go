@@ -29,6 +29,9 @@ type Error struct {
 	Pos     Pos
 	Path    string // the field, such as profiles.strict.limits.memory, if it is about one
 	Message string
+
+	where  []Pos    // all places in the policy that have to do with it
+	values []string // those that contradict each other, if that is the mistake
 }
 
 // Error is the mistake in one line: file:line:col: path: message.

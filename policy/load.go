@@ -61,7 +61,11 @@ func load(sources []source) (*Policy, error) {
 	if mistake := bounded(func() { p, err = loadAnyway(sources) }); mistake != "" {
 		return nil, Errors{{Pos: Pos{File: sources[0].name}, Message: mistake}}
 	}
-	return p, err
+	if err != nil {
+		return nil, err
+	}
+	p.sources = sources
+	return p, nil
 }
 
 func loadAnyway(sources []source) (*Policy, error) {

@@ -46,6 +46,7 @@ func TestEmbedded(t *testing.T) {
 func TestProfile(t *testing.T) {
 	usual := Profile{
 		Name:     "p",
+		User:     "65534:65534",
 		Limits:   Limits{Memory: 512 << 20, CPUs: 1, PIDs: 128, Files: 256, Tmp: 64 << 20, Workspace: 128 << 20, Shm: 16 << 20},
 		Timeout:  Timeout{30 * time.Second, 120 * time.Second},
 		Output:   24 << 10,
@@ -73,7 +74,7 @@ profiles: p: {
 	servers: {s: {}, a: {}}
 }`, func(p *Profile) {
 			*p = Profile{
-				Name: "p", Description: "d", Engine: "native", Python: "/venv/bin/python",
+				Name: "p", Description: "d", Engine: "native", Python: "/venv/bin/python", User: "65534:65534",
 				Limits:  Limits{Memory: 1 << 30, CPUs: 1.5, PIDs: 8, Files: 1024, Tmp: 1 << 20, Workspace: 2 << 20, Shm: 3 << 20},
 				Timeout: Timeout{5 * time.Second, 6 * time.Second}, Output: 2 << 10, Parallel: 1,
 				Session: Session{Persist: false, Idle: time.Second / 2},
@@ -84,6 +85,20 @@ profiles: p: {
 				},
 			}
 		}},
+		{"a container", `profiles: p: {
+	engine:  "podman"
+	image:   "registry.example:5000/team/python@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	rootful: true
+	user:    "1000"
+	security: ["label=level:s0:c100,c200", "mask=/proc/cpuinfo"]
+	mounts: [{source: "/srv/data", target: "/data"}, {source: "~/out", target: "/out", writable: true, relabel: true}]
+	limits: enforced: true
+}`, func(p *Profile) {
+			p.Engine, p.Rootful, p.User, p.Limits.Enforced = "podman", true, "1000:1000", true
+			p.Image = "registry.example:5000/team/python@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+			p.Security = []string{"label=level:s0:c100,c200", "mask=/proc/cpuinfo"}
+			p.Mounts = []Folder{{Source: "/srv/data", Target: "/data"}, {Source: "~/out", Target: "/out", Writable: true, Relabel: true}}
+		}},
 		{"a smaller maximum", `profiles: p: timeout: max: 10`, func(p *Profile) {
 			p.Timeout = Timeout{10 * time.Second, 10 * time.Second}
 		}},
@@ -91,13 +106,14 @@ profiles: p: {
 			p.Limits.PIDs, p.Limits.Files = 16, 64
 		}},
 		{"a constraint that the default meets", `profiles: p: limits: {memory: <=1Gi, pids: >100 & <200}`, func(p *Profile) {}},
+		{"a constraint of what is not written", `profiles: p: {limits: memory?: <=1Gi, image?: =~"^localhost/"}`, func(p *Profile) {}},
 		{"for every profile", "profiles: [_]: output: 4Ki\nprofiles: p: {}\n", func(p *Profile) { p.Output = 4 << 10 }},
 		{"a definition", "#base: limits: pids: 16\nprofiles: p: #base\n", func(p *Profile) { p.Limits.PIDs = 16 }},
 		{"computed", "import \"strings\"\n_n: \"d\"\nprofiles: p: description: strings.ToUpper(\"x\\(_n)\")\n", func(p *Profile) { p.Description = "XD" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := *profile(t, c.policy)
-			got.mounts = nil
+			got.allow = nil
 			want := usual
 			c.change(&want)
 			if !reflect.DeepEqual(got, want) {
@@ -148,7 +164,7 @@ func TestFiles(t *testing.T) {
 		{"team/", "team/b.cue" + mistake},
 		{"./team", "./team/b.cue" + mistake},
 		{dir + "/team", dir + "/team/b.cue" + mistake},
-		{"bad.cue team", "bad.cue:1:14: profiles.a.x: unknown field; fields: description, engine, limits, output, parallel, python, servers, session, timeout\nteam/b.cue" + mistake},
+		{"bad.cue team", "bad.cue:1:14: profiles.a.x: unknown field; fields: description, engine, image, limits, mounts, output, parallel, python, rootful, security, servers, session, timeout, user\nteam/b.cue" + mistake},
 		{"none.cue empty team", "none.cue: no such file or folder\nempty: no .cue file in this folder"},
 		{"big.cue", "big.cue: larger than 1048576 bytes, the most a policy file may have"},
 		{os.DevNull, os.DevNull + ": not a regular file"},

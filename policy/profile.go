@@ -11,16 +11,22 @@ import (
 // loaded, and any number of goroutines may use it.
 type Policy struct {
 	profiles map[string]*Profile
+	sources  []source // what it was loaded from
 }
 
 // Profiles are the names of the profiles, sorted.
 func (p *Policy) Profiles() []string { return sortedKeys(p.profiles) }
 
-// Profile is the profile of that name. The error of an unknown one says which
-// there are.
-func (p *Policy) Profile(name string) (*Profile, error) {
+// Profile is the profile of that name, with what the overrides choose where it
+// leaves a choice. The error of an unknown one says which there are. Overrides
+// that the profile forbids are reported as Errors, each with the field, the rule
+// and its place, and the variable.
+func (p *Policy) Profile(name string, overrides ...Override) (*Profile, error) {
 	if profile, ok := p.profiles[name]; ok {
-		return profile, nil
+		if len(overrides) == 0 {
+			return profile, nil
+		}
+		return p.override(profile, overrides)
 	}
 	names := p.Profiles()
 	if len(names) == 0 {
@@ -34,8 +40,13 @@ func (p *Policy) Profile(name string) (*Profile, error) {
 type Profile struct {
 	Name        string
 	Description string
-	Engine      string // "native", or "" for whichever is ready
-	Python      string // path of the sandbox's Python, or "" for the machine's python3
+	Engine      string   // "native", "podman" or "docker", or "" for whichever is ready
+	Python      string   // for native: path of the sandbox's Python, or "" for the machine's python3
+	Image       string   // for podman and docker: the image, or "" for the bridge's own
+	Rootful     bool     // whether an engine that runs as root may be used
+	User        string   // for podman and docker: numbers of the user and the group, as 65534:65534
+	Security    []string // for podman and docker: security options to add
+	Mounts      []Folder // of the host
 	Limits      Limits
 	Timeout     Timeout
 	Output      int // bytes of text that a run may show
@@ -43,7 +54,17 @@ type Profile struct {
 	Session     Session
 	Servers     []Server // those that it mounts, sorted by name
 
-	mounts map[string]*mount
+	allow  map[string]*mount // by the server that each is of
+	chosen map[string]string // fields that overrides have set, such as limits.memory: the variable
+}
+
+// Source says what has set a field, such as limits.memory, in words that follow
+// on "of": the profile, or a variable of the environment.
+func (p *Profile) Source(field string) string {
+	if variable, ok := p.chosen[field]; ok {
+		return variable
+	}
+	return fmt.Sprintf("profile %q", p.Name)
 }
 
 // Limits are what a sandbox may use of the machine. Sizes are in bytes.
@@ -55,6 +76,16 @@ type Limits struct {
 	Tmp       int64   // in /tmp
 	Workspace int64   // in /workspace
 	Shm       int64   // in /dev/shm
+	Enforced  bool    // whether one that the machine cannot hold is an error
+}
+
+// A Folder is a folder or a file of the host that the sandbox sees. Source may
+// begin with ~/, which Load does not expand.
+type Folder struct {
+	Source   string
+	Target   string
+	Writable bool
+	Relabel  bool // give it a label of SELinux that containers may read
 }
 
 // A Timeout bounds a run: Default holds for one that names no time, and Max is

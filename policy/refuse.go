@@ -21,11 +21,6 @@ var later = map[string]map[string]string{
 	},
 	"profile": {
 		"discover": "importing servers from clients is",
-		"mounts":   "mounting folders is",
-		"image":    "container images are",
-		"rootful":  "container engines are",
-		"user":     "container engines are",
-		"security": "container engines are",
 		"memory":   "what outlives a session is",
 		"audit":    "the audit log is",
 		"env":      "environment variables for the sandbox are",
@@ -95,10 +90,31 @@ func refusal(path []string, name string, names *shape) (text string, unsupported
 	return text, false
 }
 
-func engineRefusal(name string) string {
-	switch name {
-	case "podman", "docker":
-		return fmt.Sprintf("engine %q is not supported by this version; engines: native", name)
+// wants says what a text at the path has to be, for one that is not that. CUE
+// would show the pattern of the schema.
+func wants(path []string, text string) string {
+	if len(path) < 3 || path[0] != "profiles" {
+		return ""
 	}
-	return fmt.Sprintf("unknown engine %q; engines: native%s", name, DidYouMean(name, []string{"native"}))
+	at := strings.Join(path[2:min(len(path), 3)], "")
+	if len(path) == 5 && at == "mounts" {
+		at = path[4]
+	} else if len(path) != 3 && at != "security" {
+		return ""
+	}
+	switch at {
+	case "engine":
+		return fmt.Sprintf("unknown engine %q; engines: %s%s", text, strings.Join(engines(), ", "), DidYouMean(text, engines()))
+	case "image":
+		return fmt.Sprintf("invalid image %q: a name such as localhost/team/python:3, in lower case, or with a digest, name@sha256:<64 hexadecimal digits>", text)
+	case "user":
+		return fmt.Sprintf("invalid user %q: the number of one that is not root, such as 65534, or with that of its group 65534:65534", text)
+	case "security":
+		return fmt.Sprintf("invalid security option %q: one that adds to the built-in ones: label=type:NAME (or user, role, level), apparmor=PROFILE, mask=PATH", text)
+	case "source":
+		return fmt.Sprintf("invalid source %q: an absolute path, or one that begins with ~/, without .. and :, and nothing of the system itself (/, /dev, /proc, /run, /sys, *.sock)", text)
+	case "target":
+		return fmt.Sprintf("invalid target %q: an absolute path, without .. and :, that is not in what a sandbox is made of (/usr, /etc, /tmp, /workspace and the like); such as /data", text)
+	}
+	return ""
 }

@@ -24,18 +24,18 @@ func (l *loader) report(err error, path []string) {
 		if len(where) == 0 {
 			where = []Pos{l.nearest(at)}
 		}
-		message := l.say(e, where)
+		message, values := l.say(e, where)
 		if message == "" {
 			continue
 		}
 		slices.SortFunc(where, l.compare)
-		l.errs = append(l.errs, Error{where[0], pathString(at), message})
+		l.errs = append(l.errs, Error{Pos: where[0], Path: pathString(at), Message: message, where: where, values: values})
 	}
 }
 
-// say is CUE's error in one line. It is empty for a line that only announces
-// others.
-func (l *loader) say(e errors.Error, where []Pos) string {
+// say is CUE's error in one line, and the values that contradict each other if
+// it is about some. The line is empty for one that only announces others.
+func (l *loader) say(e errors.Error, where []Pos) (line string, values []string) {
 	format, args := e.Msg()
 	text := make([]string, len(args))
 	for i, a := range args {
@@ -43,13 +43,13 @@ func (l *loader) say(e errors.Error, where []Pos) string {
 	}
 	switch {
 	case strings.Contains(format, "errors in empty disjunction"):
-		return ""
+		return "", nil
 	case strings.HasPrefix(format, "conflicting values %s and %s") && len(where) == 2:
 		if l.compare(where[0], where[1]) > 0 {
 			text[0], text[1] = text[1], text[0]
 			where[0], where[1] = where[1], where[0]
 		}
-		return fmt.Sprintf("conflicting values %s and %s (the other at %s)", text[0], text[1], where[1])
+		return fmt.Sprintf("conflicting values %s and %s (the other at %s)", text[0], text[1], where[1]), text[:2]
 	case strings.HasPrefix(format, "conflicting values %s and %s") && len(where) > 2:
 		// References are among the places, so which is whose is not known.
 		slices.SortFunc(where, l.compare)
@@ -57,15 +57,15 @@ func (l *loader) say(e errors.Error, where []Pos) string {
 		for i, at := range where[1:] {
 			places[i] = at.String()
 		}
-		return fmt.Sprintf("conflicting values %s and %s (from there, %s)", text[0], text[1], strings.Join(places, ", "))
+		return fmt.Sprintf("conflicting values %s and %s (from there, %s)", text[0], text[1], strings.Join(places, ", ")), text[:2]
 	case format == "field not allowed":
-		return "field not allowed by a definition (#...) or close() that this is combined with; fields with _ in place of # stay open"
+		return "field not allowed by a definition (#...) or close() that this is combined with; fields with _ in place of # stay open", nil
 	case format == "invalid value %s (does not satisfy %s)" && text[0] == `""`:
-		return "must not be empty"
+		return "must not be empty", nil
 	case format == "":
-		return clip(oneLine(e.Error()))
+		return clip(oneLine(e.Error())), nil
 	}
-	return clip(oneLine(fmt.Sprintf(format, args...)))
+	return clip(oneLine(fmt.Sprintf(format, args...))), nil
 }
 
 // userPositions are those of the error's positions that are in the policy, as

@@ -53,6 +53,7 @@ func (l *loader) vet(v, schema, defaults cue.Value, path []string) {
 			l.mistake(l.posOf(child), at, "%s", text)
 		case sel.ConstraintType() == cue.OptionalConstraint:
 			l.vetAbstract(child, want, at)
+			l.vetUsual(child, of(defaults, name), at)
 		case sel.ConstraintType() == cue.RequiredConstraint:
 			l.mistake(l.posOf(child), at, "required field is missing")
 		default:
@@ -65,6 +66,17 @@ func (l *loader) vet(v, schema, defaults cue.Value, path []string) {
 	}
 	for _, name := range sortedKeys(names.required) {
 		l.mistake(l.posOf(v), append(slices.Clip(path), name), "required field is missing")
+	}
+}
+
+// vetUsual holds what the policy demands of a field, should there be one,
+// against the value that it has where the policy writes none.
+func (l *loader) vetUsual(v, usual cue.Value, path []string) {
+	if l.abstract || l.knows(path) || !usual.Exists() || usual.IncompleteKind() == cue.StructKind {
+		return
+	}
+	if v.Unify(usual).Validate() != nil {
+		l.mistake(valuePos(v), path, "with ? this is what the value may be, and the usual one, %s, is not; leave out the ?", short(usual))
 	}
 }
 
@@ -139,9 +151,16 @@ func (l *loader) vetValue(v, schema, defaults cue.Value, path []string) {
 		l.vetList(v, schema, path)
 		return
 	}
-	if kind(path) == "engine" {
-		if name, err := v.String(); err == nil && name != "native" {
-			l.mistake(valuePos(v), path, "%s", engineRefusal(name))
+	if text, err := v.String(); err == nil {
+		if want := wants(path, clip(text)); want != "" && l.ctx.Encode(text).Unify(schema).Validate() != nil {
+			l.mistake(valuePos(v), path, "%s", want)
+			return
+		}
+	}
+	if d, ok := v.Default(); ok {
+		// CUE would go on to the rest of a choice whose default is wrong.
+		if err := d.Unify(schema).Validate(); err != nil {
+			l.report(err, path)
 			return
 		}
 	}
@@ -154,6 +173,10 @@ func (l *loader) vetValue(v, schema, defaults cue.Value, path []string) {
 		return
 	}
 	if err := (setting{both, defaults}).value().Validate(cue.Concrete(true), cue.Final()); err != nil {
+		if defaults.Exists() {
+			l.mistake(valuePos(v), path, "%s leaves the value open, and the usual one, %s, is not in it; write one: *VALUE | %[1]s", short(v), short(defaults))
+			return
+		}
 		l.mistake(valuePos(v), path, "%s is not a concrete value", short(v))
 	}
 }
@@ -185,61 +208,7 @@ func (l *loader) mistake(at Pos, path []string, format string, args ...any) {
 	if at.Line == 0 {
 		at = l.nearest(path)
 	}
-	l.errs = append(l.errs, Error{at, pathString(path), fmt.Sprintf(format, args...)})
-}
-
-// A shape is the fields that the schema lets a struct have.
-type shape struct {
-	named    map[string]cue.Value
-	required map[string]bool
-	patterns []shapePattern
-}
-
-type shapePattern struct {
-	names, body cue.Value
-	all         bool // names is string
-}
-
-func newShape(schema cue.Value) *shape {
-	s := &shape{named: map[string]cue.Value{}, required: map[string]bool{}}
-	it, err := schema.Fields(cue.Optional(true), cue.Patterns(true))
-	if err != nil {
-		return s
-	}
-	for it.Next() {
-		switch sel := it.Selector(); sel.ConstraintType() {
-		case cue.PatternConstraint:
-			op, _ := sel.Pattern().Expr()
-			s.patterns = append(s.patterns, shapePattern{sel.Pattern(), it.Value(), op == cue.NoOp && !sel.Pattern().IsConcrete()})
-		case cue.RequiredConstraint:
-			s.required[sel.Unquoted()] = true
-			fallthrough
-		default:
-			s.named[sel.Unquoted()] = it.Value()
-		}
-	}
-	return s
-}
-
-// find is what the schema says of the field of that name.
-func (s *shape) find(name string) (cue.Value, bool) {
-	if v, ok := s.named[name]; ok {
-		return v, true
-	}
-	for _, p := range s.patterns {
-		if p.all || p.names.Unify(p.names.Context().Encode(name)).Validate(cue.Concrete(true)) == nil {
-			return p.body, true
-		}
-	}
-	return cue.Value{}, false
-}
-
-// any is what the schema says of fields whose names the policy chooses.
-func (s *shape) any() (cue.Value, bool) {
-	if len(s.patterns) == 0 {
-		return cue.Value{}, false
-	}
-	return s.patterns[0].body, true
+	l.errs = append(l.errs, Error{Pos: at, Path: pathString(path), Message: fmt.Sprintf(format, args...), where: []Pos{at}})
 }
 
 // of is what defaults say of the field.

@@ -31,13 +31,13 @@ team.cue:1:1: team: unknown field; fields: profiles, servers; a policy's own beg
 team.cue:1:14: profiles.x.limit: unknown field; did you mean limits?`},
 		{"unknown in limits", "profiles: x: limits: {\n\tmemroy: 64Mi\n\tspeed: 5\n}\n", `
 team.cue:2:2: profiles.x.limits.memroy: unknown field; did you mean memory?
-team.cue:3:2: profiles.x.limits.speed: unknown field; fields: cpus, files, memory, pids, shm, tmp, workspace`},
+team.cue:3:2: profiles.x.limits.speed: unknown field; fields: cpus, enforced, files, memory, pids, shm, tmp, workspace`},
 		{"unknown in a rule", servers + "profiles: x: servers: github: tools: get: descripton: \"d\"\n", `
 team.cue:2:43: profiles.x.servers.github.tools.get.descripton: unknown field; did you mean description?`},
 		{"unknown in a pattern", servers + "profiles: x: servers: github: tools: [=~\"^get_\"]: when: \"d\"\n", `
 team.cue:2:51: profiles.x.servers.github.tools[=~"^get_"].when: unknown field; fields: description`},
 		{"a pattern where names are fixed", "profiles: x: [_]: 5\n", `
-team.cue:1:14: profiles.x[_]: no field here has a name of one's own; fields: description, engine, limits, output, parallel, python, servers, session, timeout`},
+team.cue:1:14: profiles.x[_]: no field here has a name of one's own; fields: description, engine, image, limits, mounts, output, parallel, python, rootful, security, servers, session, timeout, user`},
 
 		{"not yet: rules", servers + `profiles: strict: servers: github: tools: {
 	create_issue: args: repo!: =~"^acme/"
@@ -53,14 +53,92 @@ team.cue:5:15: profiles.strict.servers.github.tools[=~"^get_"].redact: redaction
 `, `
 team.cue:1:17: servers.wiki.url: servers over HTTP are not supported by this version
 team.cue:1:50: servers.wiki.headers: servers over HTTP are not supported by this version`},
-		{"not yet: profiles", `profiles: x: {image: "i", mounts: [], discover: true}
+		{"not yet: profiles", `profiles: x: {env: A: "b", network: "host", discover: true}
 `, `
-team.cue:1:15: profiles.x.image: container images are not supported by this version
-team.cue:1:27: profiles.x.mounts: mounting folders is not supported by this version
-team.cue:1:39: profiles.x.discover: importing servers from clients is not supported by this version`},
-		{"not yet: engines", "profiles: {a: engine: \"podman\", b: engine: \"nativ\", c: engine: \"native\"}\n", `
-team.cue:1:23: profiles.a.engine: engine "podman" is not supported by this version; engines: native
-team.cue:1:44: profiles.b.engine: unknown engine "nativ"; engines: native; did you mean native?`},
+team.cue:1:15: profiles.x.env: environment variables for the sandbox are not supported by this version
+team.cue:1:28: profiles.x.network: networks for the sandbox are not supported by this version
+team.cue:1:45: profiles.x.discover: importing servers from clients is not supported by this version`},
+
+		{"engines", "profiles: {a: engine: \"podman\", b: engine: \"nativ\", c: engine: [\"native\"], d: engine: \"podman\" | \"docker\", e: engine: *\"lxc\" | \"docker\"}\n", `
+team.cue:1:44: profiles.b.engine: unknown engine "nativ"; engines: podman, docker, native; did you mean native?
+team.cue:1:64: profiles.c.engine: invalid value […] (list, want string)
+team.cue:1:87: profiles.d.engine: "podman" | "docker" is not a concrete value
+team.cue:1:119: profiles.e.engine: unknown engine "lxc"; engines: podman, docker, native`},
+		{"containers", `profiles: {
+	a: {image: "Team/Python", user: "0", rootful: "no", security: ["seccomp=unconfined", "label=disable", "apparmor=unconfined", "label=type:spc_t", "no-new-privileges=false", 5]}
+	b: {image: "python@sha256:12", user: "nobody", limits: enforced: 1}
+	c: {image: "", user: "1000:0"}
+}
+`, `
+team.cue:2:13: profiles.a.image: invalid image "Team/Python": a name such as localhost/team/python:3, in lower case, or with a digest, name@sha256:<64 hexadecimal digits>
+team.cue:2:34: profiles.a.user: invalid user "0": the number of one that is not root, such as 65534, or with that of its group 65534:65534
+team.cue:2:48: profiles.a.rootful: invalid value "no" (string, want bool)
+team.cue:2:65: profiles.a.security.0: invalid security option "seccomp=unconfined": one that adds to the built-in ones: label=type:NAME (or user, role, level), apparmor=PROFILE, mask=PATH
+team.cue:2:87: profiles.a.security.1: invalid security option "label=disable": one that adds to the built-in ones: label=type:NAME (or user, role, level), apparmor=PROFILE, mask=PATH
+team.cue:2:104: profiles.a.security.2: invalid security option "apparmor=unconfined": one that adds to the built-in ones: label=type:NAME (or user, role, level), apparmor=PROFILE, mask=PATH
+team.cue:2:127: profiles.a.security.3: invalid security option "label=type:spc_t": one that adds to the built-in ones: label=type:NAME (or user, role, level), apparmor=PROFILE, mask=PATH
+team.cue:2:147: profiles.a.security.4: invalid security option "no-new-privileges=false": one that adds to the built-in ones: label=type:NAME (or user, role, level), apparmor=PROFILE, mask=PATH
+team.cue:2:174: profiles.a.security.5: invalid value 5 (int, want string)
+team.cue:3:13: profiles.b.image: invalid image "python@sha256:12": a name such as localhost/team/python:3, in lower case, or with a digest, name@sha256:<64 hexadecimal digits>
+team.cue:3:39: profiles.b.user: invalid user "nobody": the number of one that is not root, such as 65534, or with that of its group 65534:65534
+team.cue:3:67: profiles.b.limits.enforced: invalid value 1 (int, want bool)
+team.cue:4:13: profiles.c.image: invalid image "": a name such as localhost/team/python:3, in lower case, or with a digest, name@sha256:<64 hexadecimal digits>
+team.cue:4:23: profiles.c.user: invalid user "1000:0": the number of one that is not root, such as 65534, or with that of its group 65534:65534`},
+		{"mounts", `profiles: {
+	a: mounts: [{source: "data", target: "/data"}, {source: "//data", target: "data"}, {source: "~x", target: "/"}, {source: "/a/../etc", target: "/a/.."}]
+	b: mounts: [{source: "/", target: "/tmp"}, {source: "/run/user/1000/podman.sock", target: "/usr/share/x"}, {source: "/proc/1", target: "/workspace"}, {source: "/a:b", target: "/a:b"}]
+	c: mounts: [{source: "/a"}, {target: "/b", readonly: true}, "/a", {source: "/srv/docker.sock", target: "/d"}]
+	d: mounts: [{source: "/a", target: "/data"}, {source: "/b", target: "/data/", writable: "yes"}, {source: "/run/media/me", target: "/tmpx"}]
+	e: mounts: {source: "/a", target: "/b"}
+}
+`, `
+team.cue:2:23: profiles.a.mounts.0.source: invalid source "data": an absolute path, or one that begins with ~/, without .. and :, and nothing of the system itself (/, /dev, /proc, /run, /sys, *.sock)
+team.cue:2:58: profiles.a.mounts.1.source: invalid source "//data": an absolute path, or one that begins with ~/, without .. and :, and nothing of the system itself (/, /dev, /proc, /run, /sys, *.sock)
+team.cue:2:76: profiles.a.mounts.1.target: invalid target "data": an absolute path, without .. and :, that is not in what a sandbox is made of (/usr, /etc, /tmp, /workspace and the like); such as /data
+team.cue:2:94: profiles.a.mounts.2.source: invalid source "~x": an absolute path, or one that begins with ~/, without .. and :, and nothing of the system itself (/, /dev, /proc, /run, /sys, *.sock)
+team.cue:2:108: profiles.a.mounts.2.target: invalid target "/": an absolute path, without .. and :, that is not in what a sandbox is made of (/usr, /etc, /tmp, /workspace and the like); such as /data
+team.cue:2:123: profiles.a.mounts.3.source: invalid source "/a/../etc": an absolute path, or one that begins with ~/, without .. and :, and nothing of the system itself (/, /dev, /proc, /run, /sys, *.sock)
+team.cue:2:144: profiles.a.mounts.3.target: invalid target "/a/..": an absolute path, without .. and :, that is not in what a sandbox is made of (/usr, /etc, /tmp, /workspace and the like); such as /data
+team.cue:3:23: profiles.b.mounts.0.source: invalid source "/": an absolute path, or one that begins with ~/, without .. and :, and nothing of the system itself (/, /dev, /proc, /run, /sys, *.sock)
+team.cue:3:36: profiles.b.mounts.0.target: invalid target "/tmp": an absolute path, without .. and :, that is not in what a sandbox is made of (/usr, /etc, /tmp, /workspace and the like); such as /data
+team.cue:3:54: profiles.b.mounts.1.source: invalid source "/run/user/1000/podman.sock": an absolute path, or one that begins with ~/, without .. and :, and nothing of the system itself (/, /dev, /proc, /run, /sys, *.sock)
+team.cue:3:92: profiles.b.mounts.1.target: invalid target "/usr/share/x": an absolute path, without .. and :, that is not in what a sandbox is made of (/usr, /etc, /tmp, /workspace and the like); such as /data
+team.cue:3:118: profiles.b.mounts.2.source: invalid source "/proc/1": an absolute path, or one that begins with ~/, without .. and :, and nothing of the system itself (/, /dev, /proc, /run, /sys, *.sock)
+team.cue:3:137: profiles.b.mounts.2.target: invalid target "/workspace": an absolute path, without .. and :, that is not in what a sandbox is made of (/usr, /etc, /tmp, /workspace and the like); such as /data
+team.cue:3:161: profiles.b.mounts.3.source: invalid source "/a:b": an absolute path, or one that begins with ~/, without .. and :, and nothing of the system itself (/, /dev, /proc, /run, /sys, *.sock)
+team.cue:3:177: profiles.b.mounts.3.target: invalid target "/a:b": an absolute path, without .. and :, that is not in what a sandbox is made of (/usr, /etc, /tmp, /workspace and the like); such as /data
+team.cue:4:14: profiles.c.mounts.0.target: required field is missing
+team.cue:4:30: profiles.c.mounts.1.source: required field is missing
+team.cue:4:45: profiles.c.mounts.1.readonly: unknown field; fields: relabel, source, target, writable
+team.cue:4:62: profiles.c.mounts.2: invalid value "/a" (string, want struct)
+team.cue:4:77: profiles.c.mounts.3.source: invalid source "/srv/docker.sock": an absolute path, or one that begins with ~/, without .. and :, and nothing of the system itself (/, /dev, /proc, /run, /sys, *.sock)
+team.cue:5:70: profiles.d.mounts.1.target: "/data" and "/data", the target of another mount, are one or in each other
+team.cue:5:90: profiles.d.mounts.1.writable: invalid value "yes" (string, want bool)
+team.cue:6:13: profiles.e.mounts: invalid value {…} (struct, want list)`},
+		{"engines and what they do not have", `profiles: {
+	a: {engine: "podman", python: "/usr/bin/python3"}
+	b: {engine: "native", image: "python", user: "1000", security: []}
+	c: {engine: "native", user: "65534"}
+}
+`, `
+team.cue:2:32: profiles.a.python: a Python of the host is for the engine native, and this profile has podman, whose Python is that of the image
+team.cue:3:31: profiles.b.image: it is for the engines podman and docker, and this profile has native
+team.cue:3:47: profiles.b.user: it is for the engines podman and docker, and this profile has native
+team.cue:3:65: profiles.b.security: it is for the engines podman and docker, and this profile has native`},
+		{"left open", `profiles: {
+	a: limits: {memory: >=1Gi, pids?: <64, cpus?: 0.5, shm: *1 | >=1}
+	b: {image: =~"^localhost/", session: {persist?: false, idle?: <=3600}}
+	c: timeout: {default: <=10, max: >=600}
+}
+`, `
+team.cue:2:22: profiles.a.limits.memory: >=1073741824 leaves the value open, and the usual one, 536870912, is not in it; write one: *VALUE | >=1073741824
+team.cue:2:36: profiles.a.limits.pids: with ? this is what the value may be, and the usual one, 128, is not; leave out the ?
+team.cue:2:48: profiles.a.limits.cpus: with ? this is what the value may be, and the usual one, 1, is not; leave out the ?
+team.cue:2:59: profiles.a.limits.shm: invalid value 1 (out of bound >=1048576)
+team.cue:3:13: profiles.b.image: =~"^localhost/" is not a concrete value
+team.cue:3:50: profiles.b.session.persist: with ? this is what the value may be, and the usual one, true, is not; leave out the ?
+team.cue:4:24: profiles.c.timeout.default: <=10 leaves the value open, and the usual one, 30, is not in it; write one: *VALUE | <=10
+team.cue:4:35: profiles.c.timeout.max: >=600 leaves the value open, and the usual one, 120, is not in it; write one: *VALUE | >=600`},
 
 		{"out of bounds", `profiles: readonly: {
 	limits: {memory: 640000000000, cpus: 0, pids: 4, files: 1, tmp: 1, workspace: 1, shm: 1}
@@ -127,7 +205,7 @@ profiles: x: limits: memory: >=1Gi
 team.cue:1:23: servers.a.command: string is not a concrete value
 team.cue:1:43: servers.b.command: "x" | "y" is not a concrete value
 team.cue:1:79: servers.c.args.0: string is not a concrete value
-team.cue:2:30: profiles.x.limits.memory: >=1073741824 is not a concrete value`},
+team.cue:2:30: profiles.x.limits.memory: >=1073741824 leaves the value open, and the usual one, 536870912, is not in it; write one: *VALUE | >=1073741824`},
 		{"contradiction", "profiles: x: limits: pids: 64\nprofiles: x: limits: pids: 32\n", `
 team.cue:1:28: profiles.x.limits.pids: conflicting values 64 and 32 (the other at team.cue:2:28)`},
 		{"contradiction by reference", "_p: 64\nprofiles: x: limits: pids: _p\nprofiles: x: limits: pids: 32\n", `

@@ -45,8 +45,10 @@ var errFrameSize = fmt.Errorf("a frame of more than %d bytes", MaxFrame)
 // does not send by its own rules is an error.
 func decodeFrame(line []byte) (message, error) {
 	var m message
-	if i := bytes.IndexFunc(line, func(r rune) bool { return r >= 0x80 || r < 0x20 }); i >= 0 {
-		return m, fmt.Errorf("byte 0x%02x in a frame", line[i])
+	for _, b := range line {
+		if b < 0x20 || b >= 0x80 {
+			return m, fmt.Errorf("byte 0x%02x in a frame", b)
+		}
 	}
 	if err := strict(line, &m); err != nil {
 		return m, err

@@ -16,7 +16,7 @@ const boot = "boot"
 
 // guestProgram returns the arguments that start the guest, and the first
 // frame of the wire, which gives it its modules.
-func guestProgram(limits Limits) (args []string, frame []byte, err error) {
+func guestProgram() (args []string, frame []byte, err error) {
 	entries, err := guestFiles.ReadDir("guest")
 	if err != nil {
 		return nil, nil, err
@@ -33,7 +33,6 @@ func guestProgram(limits Limits) (args []string, frame []byte, err error) {
 	delete(modules, boot)
 	frame, err = encodeFrame(message{Method: "boot", Params: mustRaw(map[string]any{
 		"modules": modules,
-		"limits":  map[string]int64{"pids": limits.PIDs},
 		"frame":   MaxFrame,
 	})})
 	if err != nil {

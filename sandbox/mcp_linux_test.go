@@ -1,7 +1,6 @@
 package sandbox_test
 
 import (
-	"strings"
 	"testing"
 
 	"bridge/sandbox"
@@ -116,7 +115,7 @@ func TestServers(t *testing.T) {
 			{code: "(await runtime.list_tools('toy'))[1]['name'], runtime.list_tools_sync('toy')[0]['name']", value: "('add', 'echo')"},
 			{code: "await runtime.describe_server('my_server')", value: "~{'name': 'my-server', 'alias': 'my_server', 'description': 'The same toys.', 'tools': \\['echo', .*"},
 			{code: "runtime.describe_server_sync('toy') == await runtime.describe_server('toy')", value: "True"},
-			{code: "print(runtime.capability_summary())", stdout: "~# run_python\n.*mcp_toy.*"},
+			{code: "runtime.capability_summary()", value: "'the manual'"},
 		},
 		"not awaited": {
 			{code: "mcp_toy.echo('a')\nmcp_toy.echo('b')\nmcp_toy.add(1, 2);", stderr: "mcp_toy.echo(...) was not awaited (2 times); nothing was sent\nmcp_toy.add(...) was not awaited; nothing was sent\n"},
@@ -146,27 +145,10 @@ func TestServers(t *testing.T) {
 			{code: "from mcp.servers.my_server import echo", servers: toyServers[:1], status: sandbox.Failed, err: `mcp.UnknownServer: unknown server "my_server"; servers: toy`},
 			{code: "sorted(n for n in globals() if n.startswith('mcp') or n == 'runtime')", value: "['mcp', 'mcp_my_server', 'mcp_servers', 'mcp_toy', 'runtime']"},
 			{code: "sorted(n for n in globals() if n.startswith('mcp') or n == 'runtime')", servers: []sandbox.Server{}, value: "['mcp', 'mcp_servers', 'runtime']"},
-			{code: "runtime.capability_summary()[:14]", servers: []sandbox.Server{}, value: `'# run_python\n\n'`},
 		},
 		"outside a run": {
 			{code: "import threading, asyncio, time\ndef late():\n    time.sleep(0.3)\n    try: asyncio.run(mcp_toy.echo('x'))\n    except mcp.MCPError as e: print(e)\nf = mcp_toy.echo\nthreading.Thread(target=late).start()"},
 			{code: "1", value: "1"},
 		},
 	})
-}
-
-// The manual is short whatever there is, since it is read into an agent's context.
-func TestManual(t *testing.T) {
-	var many []sandbox.Server
-	for i := range 60 {
-		name := "server-" + strings.Repeat("x", i)
-		many = append(many, sandbox.Server{Name: name, Alias: "s" + strings.Repeat("x", i), Description: strings.Repeat("words ", 50)})
-	}
-	for _, e := range engines(t) {
-		s := open(t, e, newToy().serve)
-		r := run(t, s, step{code: "print(runtime.capability_summary(), end='')", servers: many})
-		if words := len(strings.Fields(r.Stdout.Text)); words > 220 || !strings.Contains(r.Stdout.Text, "and 52 more") {
-			t.Errorf("%d words:\n%s", words, r.Stdout.Text)
-		}
-	}
 }

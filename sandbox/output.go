@@ -1,8 +1,6 @@
 package sandbox
 
-import (
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // defaultOutput is how much of each stream is kept if a run does not say.
 const defaultOutput = 24 << 10
@@ -97,17 +95,4 @@ func clip(text string, limit int) string {
 		return text
 	}
 	return text[:cut(text, limit)] + "…"
-}
-
-// tail is an io.Writer that keeps the last bytes written to it.
-type tail struct {
-	limit int
-	data  []byte
-}
-
-func (t *tail) write(p []byte) {
-	t.data = append(t.data, p...)
-	if n := len(t.data) - t.limit; n > 0 {
-		t.data = append(t.data[:0], t.data[n:]...)
-	}
 }

@@ -15,7 +15,7 @@ import (
 // process of the session with it.
 type plain struct{ python string }
 
-func (plain) Name() string                { return "plain" }
+func (plain) Name() string                              { return "plain" }
 func (plain) Ready(context.Context, sandbox.Spec) error { return nil }
 
 func (p plain) Start(_ context.Context, _ sandbox.Spec, args []string) (sandbox.Sandbox, error) {

@@ -50,7 +50,11 @@ func (s *Session) serve(run *active, id int64, method string, params json.RawMes
 	if !s.room(run) {
 		return
 	}
-	value, err := s.handler(run.ctx, method, params)
+	var value any
+	err := error(&Error{Kind: "invalid", Message: fmt.Sprintf("unknown request %q", clip(method, 40))})
+	if s.handler != nil {
+		value, err = s.handler(run.ctx, method, params)
+	}
 	frame := answer(id, value, err)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -47,7 +47,7 @@ type Result struct {
 	Value      *string    // repr of the last expression, nil if there is nothing to show
 	Error      *Exception // of Failed and Interrupted
 	ExitCode   *int       // of sys.exit
-	Stopped    error      // why the run was interrupted: the context's cause; nil if it was not
+	Stopped    error      // why the guest was asked to interrupt the run: the context's cause; nil if it was not. Status says what came of it
 	Lost       *Loss      // nil if the session goes on
 }
 
@@ -56,44 +56,6 @@ type Exception struct {
 	Type      string `json:"type"`
 	Message   string `json:"message"`
 	Traceback string `json:"traceback"`
-}
-
-// Loss is how a session came to its end.
-type Loss struct {
-	Exit        Exit   // of the session's Python
-	OutOfMemory bool   // the engine killed it for its memory
-	Killed      bool   // it did not end a run within the grace, so we killed it
-	Closed      bool   // the session was closed
-	Reason      string // what the guest did against the rules of the wire, else ""
-}
-
-func (l *Loss) Error() string {
-	switch {
-	case l.Closed:
-		return "the session was closed"
-	case l.Killed:
-		return fmt.Sprintf("killed: not ended %s after it was interrupted", Grace)
-	case l.Reason != "":
-		return "killed: " + l.Reason
-	case l.OutOfMemory:
-		return "killed: out of memory"
-	case l.Exit.Signal != 0:
-		return fmt.Sprintf("the session's Python was ended by signal %d (%s)", l.Exit.Signal, signalName(l.Exit.Signal))
-	}
-	return fmt.Sprintf("the session's Python exited with code %d", l.Exit.Code)
-}
-
-// signalName names the signals of Linux, the guest's system, that end a process
-// that did not ask for it.
-func signalName(number int) string {
-	names := map[int]string{
-		1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL",
-		11: "SIGSEGV", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM", 24: "SIGXCPU", 25: "SIGXFSZ", 31: "SIGSYS",
-	}
-	if name, known := names[number]; known {
-		return name
-	}
-	return "unnamed"
 }
 
 // ended is the guest's answer to a run.
@@ -177,6 +139,9 @@ func (s *Session) await(ctx context.Context, run *active, limit int) Result {
 			return run.result(result, ended{Status: Lost}, limit)
 		case <-done:
 			done = nil
+			if len(run.answer) > 0 {
+				continue // It has ended by itself, at the last moment.
+			}
 			result.Stopped = context.Cause(ctx)
 			timer := time.NewTimer(Grace)
 			defer timer.Stop()

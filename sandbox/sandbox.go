@@ -23,6 +23,9 @@ type Spec struct {
 	Image    string // of a container engine, by name or digest; "" is the bridge's own
 	Rootful  bool   // whether a container engine that runs as root may be used
 	Enforced bool   // whether a limit that the host cannot hold is an error
+
+	User        string   // of a container, as numbers of user and group, never root's; "" is 65534:65534
+	SecurityOpt []string // of a container, in addition to the engine's own and never in their place
 }
 
 // A Mount is a folder or a file of the host that the guest sees.

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -67,6 +68,7 @@ type step struct {
 	code       string
 	servers    []sandbox.Server // nil: toy and "my-server"
 	output     int
+	pause      time.Duration // before the run, for what goes on between runs
 	timeout    time.Duration
 	status     sandbox.Status // "": success
 	stdout     string
@@ -167,22 +169,36 @@ func table(t *testing.T, cases map[string][]step) {
 
 func run(t *testing.T, s *sandbox.Session, w step) sandbox.Result {
 	t.Helper()
-	if w.timeout == 0 {
-		w.timeout = time.Minute
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), w.timeout)
+	time.Sleep(w.pause)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if w.servers == nil {
-		w.servers = toyServers
+	servers := w.servers
+	if servers == nil {
+		servers = toyServers
 	}
-	r, err := s.Run(ctx, sandbox.Run{Code: w.code, Servers: w.servers, Output: w.output})
+	r := sandbox.Run{Code: w.code, Servers: servers, Output: w.output}
+	switch {
+	case w.timeout == soon:
+		r.Code = "print('go')\n" + r.Code
+		var once sync.Once
+		r.Stream = func(string, string, int64) {
+			once.Do(func() { time.AfterFunc(200*time.Millisecond, cancel) })
+		}
+	case w.timeout > 0:
+		time.AfterFunc(w.timeout, cancel)
+	}
+	result, err := s.Run(ctx, r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if errors.Is(r.Stopped, context.DeadlineExceeded) && w.timeout == time.Minute {
+	if errors.Is(result.Stopped, context.DeadlineExceeded) {
 		t.Fatalf("a minute was not enough for\n%s", w.code)
 	}
-	return r
+	if w.timeout == soon {
+		result.Stdout.Text = strings.TrimPrefix(result.Stdout.Text, "go\n")
+		result.Stdout.Gap = max(0, result.Stdout.Gap-len("go\n"))
+	}
+	return result
 }
 
 func newNative() sandbox.Engine { return native.New() }

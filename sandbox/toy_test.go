@@ -52,6 +52,11 @@ func (toy *toy) serve(ctx context.Context, method string, params json.RawMessage
 		return nil, &sandbox.Error{Kind: "server", Message: `server "broken" exited with code 1: no token`}
 	}
 	switch method {
+	case "tool":
+		near := map[string]string{"eco": "; did you mean echo?", "sleeep": "; did you mean sleep?"}[p.Tool]
+		return nil, &sandbox.Error{Kind: "tool_not_found", Message: fmt.Sprintf("tool not found in server %s: %s%s", p.Server, p.Tool, near)}
+	case "manual":
+		return map[string]string{"text": "the manual"}, nil
 	case "tools":
 		return map[string]any{"server": toyServers[0], "tools": json.RawMessage(toyTools)}, nil
 	case "search":

@@ -30,7 +30,17 @@ class ToolError(MCPError):
         return self.data.get("result")
 
 
-class PolicyError(MCPError):
+class Unattributed(MCPError, AttributeError):
+    """What the attributes of a server raise: `hasattr` and `getattr` with a default work on them."""
+
+    def __init__(self, message: str, data: "dict | None" = None) -> None:
+        super().__init__(message, data)
+        # Set, so that Python does not add a suggestion of its own.
+        self.name = None
+        self.obj = None
+
+
+class PolicyError(Unattributed):
     """The policy does not allow the call; the message names the rule and its position."""
 
 
@@ -42,14 +52,8 @@ class ArgumentError(MCPError, TypeError):
     """An argument is missing, unknown or of a wrong type; nothing was sent."""
 
 
-class UnknownTool(MCPError, AttributeError):
-    """The server has no such tool, or the policy allows none of that name."""
-
-    def __init__(self, message: str, data: "dict | None" = None) -> None:
-        super().__init__(message, data)
-        # Set, so that Python does not add a suggestion of its own.
-        self.name = None
-        self.obj = None
+class UnknownTool(Unattributed):
+    """The server has no such tool."""
 
 
 class UnknownServer(MCPError, KeyError):

@@ -1,10 +1,12 @@
 """The servers of the run that is going on, their tools, and the calls of code to them."""
 
 import _thread
-from difflib import get_close_matches
 from itertools import count
+from time import monotonic
 
-from _guest.errors import UnknownServer, UnknownTool
+from _guest.errors import MCPError, UnknownServer
+
+LATELY = 5  # seconds
 
 
 class Catalog:
@@ -12,11 +14,13 @@ class Catalog:
 
     def __init__(self, server, wire):
         self.server = server
+        self.wire = wire
         self.came = _thread.allocate_lock()
         self.came.acquire()
         self.tools = []
         self.error = None
         self.functions = {}
+        self.asked = monotonic()
         wire.request("tools", {"server": server}, self.answered)
 
     def answered(self, result, error):
@@ -36,24 +40,14 @@ class Catalog:
 
     def wait(self):
         """Wait for the answer, in any thread."""
+        if self.came.locked() and self.wire.closed:
+            # In a forked child: the answer will come to the parent alone.
+            raise MCPError(self.wire.closed)
         self.came.acquire()
         self.came.release()
         if self.error is not None:
             raise self.error.with_traceback(None)
         return self
-
-    def find(self, name):
-        """Return a tool by its name or alias."""
-        tool = self.names.get(name)
-        if tool is not None:
-            return tool
-        text = f"tool not found in server {self.server}: {name}"
-        close = get_close_matches(str(name), self.names, 1, 0.6)
-        if close:
-            raise UnknownTool(f"{text}; did you mean {self.names[close[0]]['alias']}?")
-        aliases = [tool["alias"] for tool in self.tools]
-        more = f" and {len(aliases) - 12} more" if len(aliases) > 12 else ""
-        raise UnknownTool(f"{text}; its tools: {', '.join(aliases[:12]) or 'none'}{more}")
 
 
 class Hub:
@@ -63,7 +57,8 @@ class Hub:
         self.wire = wire
         self.servers = []
         self.names = {}
-        self.catalogs = {}
+        self.catalogs = {}  # of this run
+        self.known = {}  # the last one of each server, from this run or an earlier one
         self.unsent = {}  # number of a call: how it was written, of calls not yet awaited
         self.serial = count()
 
@@ -83,6 +78,12 @@ class Hub:
             raise UnknownServer(f'unknown server "{name}"; servers: {names}')
         return server
 
+    def expect(self, name):
+        """Ask for a server's tools if what is known of them is not of late."""
+        known = self.known.get(name)
+        if known is None or monotonic() - known.asked > LATELY:
+            self.prefetch(name)
+
     def prefetch(self, name):
         """Ask for a server's tools, and go on."""
         catalog = self.catalogs.get(name)
@@ -94,22 +95,36 @@ class Hub:
         """Return a server's tools. The first time in a run this waits for the server."""
         catalog = self.prefetch(name)
         try:
-            return catalog.wait()
+            self.known[name] = catalog.wait()
+            return catalog
         except Exception:
             # The next attempt asks again.
             if self.catalogs.get(name) is catalog:
                 del self.catalogs[name]
             raise
 
-    def function(self, server, name):
-        """Return the function for a tool of a server."""
-        catalog = self.catalog(server["name"])
+    def tool(self, catalog, name):
+        """Return what is known of a tool, by its name or alias."""
         tool = catalog.names.get(name)
         if tool is None:
-            # Only the host knows whether it is denied or does not exist.
-            from _guest.proxy import make_unlisted
+            # Only the host knows whether it is denied or does not exist, and
+            # raises the one or the other here.
+            tool = self.wire.ask("tool", {"server": catalog.server, "tool": name})
+        return tool
 
-            return make_unlisted(self, server, name)
+    def function(self, server, name):
+        """Return the function for a tool of a server.
+
+        One that an earlier run has found is good enough: the host judges the
+        call itself, and only what is not known is worth waiting for.
+        """
+        catalog = self.catalogs.get(server["name"])
+        known = self.known.get(server["name"])
+        if (catalog is None or not catalog.loaded) and known is not None and name in known.names:
+            catalog = known
+        else:
+            catalog = self.catalog(server["name"])
+        tool = self.tool(catalog, name)
         function = catalog.functions.get(tool["name"])
         if function is None:
             from _guest.proxy import make_function

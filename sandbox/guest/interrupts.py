@@ -35,6 +35,12 @@ class Interrupts:
         self.run = run
         self.arrive(NUMBER, None)
 
+    def leave(self):
+        """In a forked child: an ordinary Python again."""
+        self.run = None
+        if _signal.getsignal(_signal.SIGINT) == self.sigint:
+            _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+
     def ask(self, run):
         """Interrupt a run. Called by the thread that reads the wire."""
         self.wanted = run

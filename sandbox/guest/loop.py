@@ -1,9 +1,37 @@
 """The session's event loop: it lives from run to run and turns only while a run awaits."""
 
 import asyncio
+import threading
 from contextvars import copy_context
+from functools import wraps
 
 INTERNAL = ("asyncio", "selectors", "_guest")
+
+
+class Main:
+    """A coroutine that code waits for: the top level of a run, or asyncio.run."""
+
+    def __init__(self):
+        self.loop = None
+        self.task = None
+        self.interrupted = False
+        self.error = None
+        self.context = {}
+
+    async def witness(self, coroutine):
+        """Await a coroutine; note its task, its exception and its context variables."""
+        self.loop, self.task = asyncio.get_running_loop(), asyncio.current_task()
+        try:
+            return await coroutine
+        except BaseException as error:
+            self.error = error
+            raise
+        finally:
+            self.context = dict(copy_context().items())
+
+    def interruption(self):
+        """Return the KeyboardInterrupt that the task's cancelling stands for."""
+        return KeyboardInterrupt().with_traceback(self.error and self.error.__traceback__)
 
 
 class Loop:
@@ -11,9 +39,8 @@ class Loop:
 
     def __init__(self):
         self.loop = None
-        self.main = None  # the task of the run that is going on
-        self.interrupted = False
-        self.original = asyncio.run
+        self.mains = []  # what the main thread is waiting for, the innermost last
+        self.thread = threading.get_ident()
         asyncio.run = self.nested(asyncio.run)
 
     def ready(self):
@@ -26,9 +53,9 @@ class Loop:
     def run(self, coroutine):
         """Run a coroutine to its end and return what it returns."""
         loop = self.ready()
-        seen = {}
-        task = loop.create_task(witness(coroutine, seen))
-        self.main, self.interrupted = task, False
+        main = Main()
+        task = loop.create_task(main.witness(coroutine))
+        self.mains = [main]
         try:
             try:
                 return loop.run_until_complete(task)
@@ -39,14 +66,12 @@ class Loop:
                     self.settle(loop, task)
                 raise
             except asyncio.CancelledError:
-                if not self.interrupted:
+                if not main.interrupted:
                     raise
-                error = KeyboardInterrupt()
-                cancelled = seen.get("error")
-                raise error.with_traceback(cancelled and cancelled.__traceback__) from None
+                raise main.interruption() from None
         finally:
-            self.main = None
-            for variable, value in seen.get("context", {}).items():
+            self.mains = []
+            for variable, value in main.context.items():
                 variable.set(value)
 
     def settle(self, loop, task):
@@ -57,21 +82,23 @@ class Loop:
             pass
 
     def cancel(self, frame):
-        """Cancel the run's task if the loop is waiting; tell whether that was enough.
+        """Cancel the task that is waited for if its loop is at work; tell whether that was enough.
 
-        While the loop itself is on the stack, an exception could cost it a
-        callback of another task. In code, KeyboardInterrupt is raised as usual.
+        An exception within the loop itself could cost it a task's next step,
+        and the task would never end. In code, KeyboardInterrupt is raised as
+        usual: False is returned.
         """
-        task = self.main
-        if task is None or task.done() or not self.loop.is_running():
+        main = self.mains[-1] if self.mains else None
+        if main is None or main.task is None or main.task.done() or asyncio._get_running_loop() is not main.loop:
             return False
-        if frame is None or frame.f_globals.get("__name__", "").split(".")[0] not in INTERNAL:
-            return False
-        if asyncio.current_task(self.loop) is not None or asyncio._get_running_loop() is not self.loop:
-            return False
-        self.interrupted = True
-        task.cancel()
-        self.loop.call_soon_threadsafe(lambda: None)
+        while frame is not None and frame.f_code.co_name != "run_until_complete":
+            if frame.f_globals.get("__name__", "").split(".")[0] not in INTERNAL:
+                return False
+            frame = frame.f_back
+        main.interrupted = True
+        main.task.cancel()
+        # Wake it, should it wait for its selector.
+        main.loop.call_soon_threadsafe(lambda: None)
         return True
 
     def nested(self, run):
@@ -80,35 +107,37 @@ class Loop:
         The session's loop stands still meanwhile, as it does during any call
         that does not await.
         """
-        from functools import wraps
 
         @wraps(run)
-        def nested_run(main, **options):
+        def nested_run(coroutine, **options):
+            if threading.get_ident() != self.thread or not asyncio.iscoroutine(coroutine):
+                return run(coroutine, **options)
             outer = asyncio._get_running_loop()
-            if outer is None or outer is not self.loop:
-                try:
-                    return run(main, **options)
-                finally:
-                    if outer is None and current_thread_is_main():
-                        self.ready()
+            if outer is not None and outer is not self.loop:
+                return run(coroutine, **options)
+            main = Main()
             task = leave(outer)
+            self.mains.append(main)
             try:
-                return run(main, **options)
+                return run(main.witness(coroutine), **options)
+            except asyncio.CancelledError:
+                if not main.interrupted:
+                    raise
+                raise main.interruption() from None
             finally:
-                enter(outer, task)
+                self.mains.remove(main)
+                if outer is None:
+                    self.ready()
+                else:
+                    enter(outer, task)
 
         return nested_run
 
 
-def current_thread_is_main():
-    """Tell whether this is the thread that runs the session's code."""
-    import threading
-
-    return threading.current_thread() is threading.main_thread()
-
-
 def leave(loop):
-    """Step out of a running loop, for a while."""
+    """Step out of a running loop, for a while; return its task."""
+    if loop is None:
+        return None
     task = asyncio.current_task(loop)
     if hasattr(asyncio.tasks, "_swap_current_task"):
         asyncio.tasks._swap_current_task(loop, None)
@@ -126,14 +155,3 @@ def enter(loop, task):
         asyncio.tasks._swap_current_task(loop, task)
     elif task is not None:
         asyncio.tasks._enter_task(loop, task)
-
-
-async def witness(coroutine, seen):
-    """Await a coroutine; keep its exception, with the traceback, and its context variables."""
-    try:
-        return await coroutine
-    except BaseException as error:
-        seen["error"] = error
-        raise
-    finally:
-        seen["context"] = dict(copy_context().items())

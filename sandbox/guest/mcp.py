@@ -1,8 +1,8 @@
 """MCP servers from Python.
 
-    await mcp_github.create_issue(repo="acme/app", title="Broken")
-    await mcp_servers["github"].create_issue(repo="acme/app", title="Broken")
-    from mcp.servers.github import create_issue
+* ``await mcp_github.create_issue(repo="acme/app", title="Broken")``
+* ``await mcp_servers["github"].create_issue(repo="acme/app", title="Broken")``
+* ``from mcp.servers.github import create_issue``
 
 `mcp.runtime` finds servers and tools: runtime.search_tool_docs("words"),
 runtime.query_tool_docs("server"). Calls raise MCPError or one of its kinds:
@@ -30,7 +30,7 @@ __all__ = [
     "UnknownServer",
     "UnknownTool",
     "mcp_servers",
-    "runtime",
+    "runtime",  # noqa: F822  it comes by __getattr__, as mcp.runtime needs this module first
 ]
 
 mcp_servers = Servers()

@@ -1,9 +1,9 @@
 """Discovery of servers and tools.
 
-    runtime.discovered_servers()                      names of the servers
-    await runtime.search_tool_docs("calendar events") ranked tools of all servers
-    await runtime.query_tool_docs("github")           the tools of one server
-    await runtime.call_tool("github", "get_me", {})   a raw CallToolResult
+* ``runtime.discovered_servers()``: the names of the servers
+* ``await runtime.search_tool_docs("calendar events")``: ranked tools of all servers
+* ``await runtime.query_tool_docs("github")``: the tools of one server
+* ``await runtime.call_tool("github", "get_me", {})``: a raw CallToolResult
 """
 
 from _guest import hub as _state
@@ -61,7 +61,7 @@ def list_servers_sync() -> list:
 
 def _tools(server: str, result: dict, tool: "str | None", detail: str) -> Docs:
     info = _state.current.find(server)
-    tools = result["tools"] if tool is None else [_state.current.catalog(info["name"]).find(tool)]
+    tools = result["tools"] if tool is None else [_state.current.tool(_state.current.catalog(info["name"]), tool)]
     items = [_tool_doc(info, item, detail) for item in tools]
     return Docs({**_server_doc(info), "tools": items})
 

@@ -12,9 +12,10 @@ class Names:
 
     def __init__(self, wire, namespace):
         self.hub = state.current = Hub(wire)
-        import mcp
         import mcp.runtime
         import mcp.servers
+
+        import mcp
 
         self.namespace = namespace
         self.lasting = {"mcp": mcp, "runtime": mcp.runtime, "mcp_servers": mcp.mcp_servers}
@@ -48,7 +49,7 @@ class Names:
         for server in servers:
             alias, name = server["alias"], server["name"]
             if "mcp_" + alias in words or (by_name and (alias in words or f'"{name}"' in code or f"'{name}'" in code)):
-                self.hub.prefetch(name)
+                self.hub.expect(name)
 
     def end(self):
         """Say which calls were made and not awaited."""

@@ -69,22 +69,6 @@ def make_function(hub, server, tool):
     return call
 
 
-def make_unlisted(hub, server, name):
-    """Make the function for a tool that is not in the catalog; the host will refuse the call, and say why."""
-    label = f"mcp_{server['alias']}.{name}"
-
-    def call(*args, **kwargs):
-        # Positional arguments have no names without a schema: nothing can be
-        # sent that was meant.
-        arguments = None if args else plain(kwargs, "arguments", None)
-        return Call(hub, label, server["name"], name, arguments)
-
-    call.__name__ = name
-    call.__qualname__ = label
-    call.__doc__ = "Not among the tools of this server that may be called."
-    return call
-
-
 def document(tool, parameters):
     """Return the documentation of a tool's function."""
     parts = [tool.get("description") or tool.get("title") or tool["name"]]

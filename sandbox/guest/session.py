@@ -8,7 +8,10 @@ from os import _exit, getpid
 from _guest.code import NOTHING, Program, find_classes, make_main, trim_sources
 from _guest.show import show
 
-MESSAGE = 64 << 10  # bytes of output shown if the host does not say
+# From Python 3.14 on, new processes import __main__, which is no file here.
+FORKSERVER = sys.version_info >= (3, 14)
+
+OUTPUT = 24 << 10  # bytes of output shown if the host does not say
 
 
 class Session:
@@ -25,13 +28,15 @@ class Session:
         self.pid = getpid()
         self.loop = None
         self.names = None
+        self.cold = [self.load_names, streams.line_up, self.load_loop, self.load_inspect]
 
     def warm(self):
-        """Load what most runs need, while there is nothing else to do."""
-        for load in (self.load_names, self.streams.line_up, self.load_loop, self.load_inspect):
-            if self.wire.inbox:
-                return
-            load()
+        """Load what most runs need, as long as there is nothing else to do."""
+        while self.cold and not self.wire.inbox:
+            try:
+                self.cold.pop(0)()
+            except Exception:
+                pass  # No memory, perhaps. The run that needs it will say so.
 
     def load_names(self):
         """Return the `mcp` names of the namespace."""
@@ -72,7 +77,7 @@ class Session:
         """Do one run and answer it."""
         params = request["params"]
         run = params["run"]
-        keep = params.get("output") or MESSAGE
+        keep = params.get("output") or OUTPUT
         self.wire.begin(run, keep)
         try:
             self.restore(run)
@@ -111,6 +116,8 @@ class Session:
             self.load_inspect()
         if "ctypes" in code or "cffi" in code:
             self.streams.line_up()
+        if FORKSERVER and ("multiprocessing" in code or "ProcessPool" in code):
+            fork_workers()
 
     def execute(self, code, run):
         """Run code; KeyboardInterrupt may come from the first statement here to the last."""
@@ -210,6 +217,14 @@ class Session:
         _exit(code & 0xFF)
 
 
+def fork_workers():
+    """Have multiprocessing fork its processes, so that they know what code has defined."""
+    import multiprocessing
+
+    try:
+        multiprocessing.set_start_method("fork")
+    except RuntimeError:
+        pass  # Code has chosen already.
 
 
 def plain_error(error):

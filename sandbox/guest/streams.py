@@ -54,6 +54,8 @@ class Streams:
 
     def line_up(self):
         """Make C's stdout write line by line, so that its lines keep their place."""
+        if self.libc is not None:
+            return
         try:
             import ctypes
 

@@ -121,7 +121,9 @@ def native(result, server, tool):
     """Return the value of a CallToolResult; ToolError if it reports an error."""
     content = result.get("content") or []
     if result.get("isError"):
-        raise ToolError(words(content) or f"{server}.{tool}: no message", {"server": server, "tool": tool, "result": result})
+        raise ToolError(
+            words(content) or f"{server}.{tool}: no message", {"server": server, "tool": tool, "result": result}
+        )
     structured = result.get("structuredContent")
     if structured is not None:
         if isinstance(structured, dict) and len(structured) == 1:

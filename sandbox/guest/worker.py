@@ -35,12 +35,9 @@ def main(params, rest, pipes):
 
 def serve(session):
     """Run what comes. Nothing that code left behind ends this loop."""
-    try:
-        session.warm()
-    except Exception:
-        leftover()
     while True:
         try:
+            session.warm()
             session.serve(session.wire.receive_run())
         except BaseException:
             # A signal handler of the session's code raised between two runs.
@@ -91,7 +88,7 @@ def descriptors(pipes):
 def sever(wire, interrupts):
     """In a child made by os.fork: no wire."""
     wire.closed = "this process is a child of the session: only the session itself reaches servers"
-    interrupts.run = None
+    interrupts.leave()
     for fd in (wire.source, wire.control):
         try:
             os.close(fd)

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"bridge/sandbox"
 
@@ -22,12 +22,7 @@ const cgroupRoot = "/sys/fs/cgroup"
 // cgroups finds out how this process may bound others with cgroups: by making
 // folders of its own where it was given a part of the tree, else by asking
 // systemd, else not at all.
-type cgroups struct {
-	once   sync.Once
-	parent string // folder to make a sandbox's folder in, "" without one
-	scopes *scopes
-	next   atomic.Int64
-}
+type cgroups struct{ scopes *scopes }
 
 func newCgroups() *cgroups { return &cgroups{scopes: &scopes{}} }
 
@@ -37,9 +32,9 @@ func (c *cgroups) hold(ctx context.Context, process *os.Process, l sandbox.Limit
 	if !unified() {
 		return nil
 	}
-	c.once.Do(func() { c.parent = delegated() })
-	if c.parent != "" {
-		dir := filepath.Join(c.parent, fmt.Sprintf("%s%d-%d", prefix, os.Getpid(), c.next.Add(1)))
+	if parent := delegated(); parent != "" {
+		// The pid of a sandbox is nobody else's as long as its folder is there.
+		dir := filepath.Join(parent, fmt.Sprintf("%s%d-%d", prefix, os.Getpid(), process.Pid))
 		if h, err := holdIn(dir, process, l); err == nil {
 			return h
 		}
@@ -69,40 +64,55 @@ func unified() bool {
 // follows.
 const prefix = "bridge-"
 
-// delegated returns the folder in which this process may make cgroups with
-// controllers, or "".
+// delegated is the folder in which this process may make cgroups with
+// controllers, or "". It is looked for once in a process, which it may move.
 //
 // A cgroup with controllers for its children cannot have processes itself
 // ("no internal processes", Documentation/admin-guide/cgroup-v2.rst), so the
-// bridge first moves to a child. It does so only where the cgroup was given
-// to it, and is its alone.
-func delegated() string {
+// bridge and what it has started first move to a child. That is done only in
+// a cgroup that was given to the bridge, and that nobody else is in.
+var delegated = sync.OnceValue(func() string {
 	own := filepath.Join(cgroupRoot, membership(os.Getpid()))
-	if has(own, "cgroup.subtree_control", "memory", "pids") {
-		sweep(own)
-		return own // the root cgroup, or one that an earlier bridge has prepared
-	}
-	if !has(own, "cgroup.controllers", "memory", "pids") || !given(own) {
-		return ""
-	}
-	if _, err := os.Stat(filepath.Join(own, "cgroup.type")); err == nil {
-		if read(own, "cgroup.procs") != strconv.Itoa(os.Getpid()) {
+	if !has(own, "cgroup.subtree_control", "memory", "pids") {
+		if !has(own, "cgroup.controllers", "memory", "pids") || !given(own) || !vacate(own) {
 			return ""
 		}
-		self := filepath.Join(own, prefix+"self")
-		if err := os.Mkdir(self, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+		if write(own, "cgroup.subtree_control", "+memory +pids") != nil {
 			return ""
 		}
-		if write(self, "cgroup.procs", strconv.Itoa(os.Getpid())) != nil {
-			return ""
-		}
+		write(own, "cgroup.subtree_control", "+cpu") // without it, affinity holds
 	}
-	if write(own, "cgroup.subtree_control", "+memory +pids") != nil {
-		return ""
-	}
-	write(own, "cgroup.subtree_control", "+cpu") // without it, affinity holds
 	sweep(own)
 	return own
+})
+
+// vacate moves the processes of a cgroup to a child of it, if all of them are
+// this one and its descendants. The root cgroup may have controllers and
+// processes.
+func vacate(own string) bool {
+	if _, err := os.Stat(filepath.Join(own, "cgroup.type")); err != nil {
+		return true
+	}
+	child := filepath.Join(own, prefix+"self")
+	for range 10 { // while they start others
+		pids := strings.Fields(read(own, "cgroup.procs"))
+		if len(pids) == 0 {
+			return true
+		}
+		ours := descendants(os.Getpid())
+		for _, field := range pids {
+			if pid, err := strconv.Atoi(field); err != nil || !slices.Contains(ours, pid) {
+				return false
+			}
+		}
+		if err := os.Mkdir(child, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+			return false
+		}
+		for _, pid := range pids {
+			write(child, "cgroup.procs", pid) // it may have ended
+		}
+	}
+	return false
 }
 
 // given tells whether a cgroup is this process's to divide. Where systemd

@@ -57,6 +57,9 @@ func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (s
 	if err := supported(); err != nil {
 		return nil, err
 	}
+	if err := fit(spec); err != nil {
+		return nil, err
+	}
 	py, err := e.pythons.find(ctx, spec.Python)
 	if err != nil {
 		return nil, err
@@ -67,11 +70,21 @@ func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (s
 	if err != nil {
 		return nil, err
 	}
+	if err := share(cfg, spec.Mounts); err != nil {
+		return nil, err
+	}
 	b, err := e.start(ctx, cfg, who, limits)
 	if err != nil {
 		// The interpreter may have been upgraded or removed since it was asked.
 		e.pythons.forget(spec.Python)
 		return nil, err
+	}
+	if spec.Enforced {
+		if err := enforced(b.Limits()); err != nil {
+			b.Kill()
+			b.Wait()
+			return nil, err
+		}
 	}
 	return b, nil
 }

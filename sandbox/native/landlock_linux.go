@@ -65,6 +65,10 @@ func newLandlock(abi int, mounts []stage.Mount) *stage.Landlock {
 			allow(m.Target, l.FS&^landlockNode)
 		case isDevice(m.Target):
 			allow(m.Target, landlockDevice)
+		case isShared(m) && m.Dir:
+			allow(m.Target, l.FS&^landlockNode)
+		case isShared(m):
+			allow(m.Target, landlockRead|landlockExec|unix.LANDLOCK_ACCESS_FS_WRITE_FILE|unix.LANDLOCK_ACCESS_FS_TRUNCATE)
 		case m.Dir:
 			allow(m.Target, landlockRead|landlockList|landlockExec)
 		default:

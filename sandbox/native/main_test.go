@@ -97,13 +97,23 @@ func lines[T any](t testing.TB, text string) []T {
 	return values
 }
 
-func source(t testing.TB, name string) string {
+// source is the text of the files of testdata that the pattern matches.
+func source(t testing.TB, pattern string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
+	files, err := filepath.Glob(filepath.Join("testdata", pattern))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %v, %v", pattern, files, err)
 	}
-	return string(text)
+	var all strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+		all.WriteString("\n\n")
+	}
+	return all.String()
 }
 
 // nobody is an ordinary user that owns nothing.

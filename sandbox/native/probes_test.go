@@ -64,7 +64,7 @@ func host(t *testing.T, py *python) string {
 func outside(t *testing.T, py *python, settings string, groups ...string) map[string]probed {
 	t.Helper()
 	list, _ := json.Marshal(groups)
-	cmd := exec.CommandContext(t.Context(), py.Executable, "-I", "-c", source(t, "probes.py"), string(list), settings)
+	cmd := exec.CommandContext(t.Context(), py.Executable, "-I", "-c", source(t, "probes/*.py"), string(list), settings)
 	cmd.Dir = t.TempDir()
 	cmd.Stderr = os.Stderr
 	// The environment as it is, of which the first process has a copy too.
@@ -96,7 +96,7 @@ func TestProbes(t *testing.T) {
 		t.Fatal(err)
 	}
 	settings := host(t, py)
-	b := start(t, e, sandbox.Spec{Limits: sandbox.Limits{Tmp: 64 << 20, Memory: 1 << 30}}, source(t, "probes.py"),
+	b := start(t, e, sandbox.Spec{Limits: sandbox.Limits{Tmp: 64 << 20, Memory: 1 << 30}}, source(t, "probes/*.py"),
 		`["needed","sealed","rooted","closed"]`, settings)
 	stdout, stderr, exit := collect(t, b)
 	if exit != (sandbox.Exit{}) {

@@ -82,8 +82,9 @@ func (e *Engine) start(ctx context.Context, cfg *stage.Config, who identity, lim
 	}
 	process, err := e.creator.start("/proc/self/exe", []string{stage.Name}, &os.ProcAttr{
 		Files: pipes.child,
-		// Nothing of ours; and no threads that the stage has no work for.
-		Env: []string{"GOMAXPROCS=1"},
+		// Nothing of ours; no threads that the stage has no work for, and no
+		// signals to share them out.
+		Env: []string{"GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1", "GOGC=off"},
 		Sys: who.attr(),
 	})
 	pipes.closeChild()

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"syscall"
 	"unsafe"
 )
@@ -29,8 +28,6 @@ func init() {
 	// Namespaces, capabilities and filters belong to a thread. All is done on
 	// this one, with raw system calls, and the interpreter executed from it.
 	runtime.LockOSThread()
-	// The process is too short for a collection, which would want threads.
-	debug.SetGCPercent(-1)
 	syscall.CloseOnExec(StatusFD)
 	fail(become())
 }

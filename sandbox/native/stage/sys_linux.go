@@ -75,11 +75,16 @@ func sys(step string, number uintptr, args ...uintptr) error {
 func open(step string, number uintptr, args ...uintptr) (uintptr, error) {
 	var a [6]uintptr
 	copy(a[:], args)
-	r, _, errno := syscall.RawSyscall6(number, a[0], a[1], a[2], a[3], a[4], a[5])
-	if errno != 0 {
-		return 0, refused(step, errno)
+	for {
+		r, _, errno := syscall.RawSyscall6(number, a[0], a[1], a[2], a[3], a[4], a[5])
+		switch errno {
+		case 0:
+			return r, nil
+		case syscall.EINTR: // Go's runtime sends itself signals
+		default:
+			return 0, refused(step, errno)
+		}
 	}
-	return r, nil
 }
 
 // cstring is used in the arguments of a system call only; its callers pass

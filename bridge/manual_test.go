@@ -1,0 +1,43 @@
+package bridge
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tiktoken-go/tokenizer"
+
+	"bridge/policy"
+)
+
+// The manual is read into an agent's context, so it is short whatever there
+// is to tell.
+func TestManualIsShort(t *testing.T) {
+	p, err := policy.Load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile, err := p.Profile("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var many []mount
+	for i := range 60 {
+		name := "server-" + strings.Repeat("x", i)
+		many = append(many, mount{Name: name, Alias: strings.ReplaceAll(name, "-", "_"), Description: strings.Repeat("words ", 50)})
+	}
+	o200k, err := tokenizer.Get(tokenizer.O200kBase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, servers := range [][]mount{nil, many[:1], many} {
+		text := manual(profile, servers)
+		n, err := o200k.Count(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%d servers: %d tokens", len(servers), n)
+		if n > 400 {
+			t.Errorf("%d tokens with %d servers, want at most 400:\n%s", n, len(servers), text)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package sandbox_test
+
+import (
+	"context"
+	"testing"
+
+	"bridge/sandbox"
+)
+
+// A session that takes more memory than its limit is refused it or killed for
+// it, as the engine can; the result says which, and is right about what is left.
+func TestMemory(t *testing.T) {
+	box := newNative()
+	if err := box.Ready(context.Background(), sandbox.Spec{}); err != nil {
+		t.Skipf("the native engine is not ready: %v", err)
+	}
+	for name, code := range map[string]string{
+		"at once":   "x = bytearray(1 << 30)",
+		"by list":   "x = []\nwhile True: x.append('x' * 100000)",
+		"by string": "x = 'x'\nwhile True: x += x",
+		"children": "import os, time\nfor _ in range(8):\n    if os.fork() == 0:\n        x = bytearray(60 << 20)\n        time.sleep(60)\n" +
+			"time.sleep(60)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := sandbox.Open(context.Background(), box, sandbox.Spec{Label: "memory", Limits: sandbox.Limits{Memory: 128 << 20}}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			r := run(t, s, step{code: "kept = 1\nprint('before')\n" + code})
+			if r.Stdout.Text != "before\n" {
+				t.Errorf("stdout %q", r.Stdout.Text)
+			}
+			switch {
+			case r.Status == sandbox.Lost && r.Lost.OutOfMemory:
+			case r.Status == sandbox.Failed && r.Error.Type == "MemoryError":
+				// At the very limit, the next run may be the one too many.
+				r = run(t, s, step{code: "x = None\nkept"})
+				if r.Lost == nil || !r.Lost.OutOfMemory {
+					step{value: "1"}.check(t, r)
+				}
+			default:
+				t.Errorf("status %q, error %+v, loss %+v", r.Status, r.Error, r.Lost)
+			}
+		})
+	}
+}

@@ -26,6 +26,8 @@ func (l *Loss) Error() string {
 		return "killed: " + l.Reason
 	case l.OutOfMemory:
 		return "killed: out of memory"
+	case l.Exit.Engine != nil:
+		return "the sandbox is gone: " + l.Exit.Engine.Error()
 	case l.Exit.Signal != 0:
 		return fmt.Sprintf("the session's Python was ended by signal %d (%s)", l.Exit.Signal, signalName(l.Exit.Signal))
 	}

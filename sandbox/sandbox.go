@@ -91,6 +91,10 @@ type Sandbox interface {
 type Exit struct {
 	Code   int // exit status, -1 if a signal ended it
 	Signal int // the signal's number, 0 if none
+
+	// Engine is what happened to the engine if it went away under the sandbox:
+	// then the other fields are what it said last, or a code of -1. Else nil.
+	Engine error
 }
 
 // A Handler answers one request of the guest. What it returns is sent back as

@@ -123,7 +123,9 @@ func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (s
 		return b, nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case missing(err):
+	}
+	// Not every version of podman says so by the status of its answer.
+	if there, unknown := images.Exists(s.with(ctx), image, nil); unknown == nil && !there {
 		return nil, e.missing(image)
 	}
 	return nil, fmt.Errorf("starting a container: %w", s.diagnose(err))

@@ -35,7 +35,6 @@ var confined = map[string][]string{
 	"github.com/elastic/go-seccomp-bpf":   {"sandbox"},
 	"github.com/moby/moby":                {"sandbox/docker"},
 	"github.com/moby/profiles":            {"sandbox"},
-	"github.com/landlock-lsm/go-landlock": {"sandbox"},
 	"github.com/godbus/dbus":              {"sandbox"},
 	"github.com/containers":               {"sandbox/podman"},
 	"go.podman.io":                        {"sandbox/podman"},

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net"
@@ -87,11 +88,28 @@ func (b *box) attend(s *service) {
 		}
 		b.stdin.Close()
 		b.wire.Close()
+		lost := b.lost(s)
 		b.settle()
+		b.exit.Engine = lost
 		close(ended)
 		others.Wait()
 		(<-found).close()
 	}()
+}
+
+// lost tells whether the wire ended because the service did.
+func (b *box) lost(s *service) error {
+	select {
+	case <-b.killed:
+		return nil
+	default:
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if s.answers(ctx) {
+		return nil
+	}
+	return fmt.Errorf("podman at %s does not answer any more", s.place.name)
 }
 
 // counter looks for the kernel's count, meanwhile.

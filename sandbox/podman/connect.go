@@ -124,7 +124,7 @@ func (s *service) answers(ctx context.Context) bool {
 
 // find tries each place, and starts a service if none is there.
 func (e *Engine) find(ctx context.Context, spec sandbox.Spec) (*service, error) {
-	all, err := places(spec.Rootful)
+	all, err := e.places(spec.Rootful)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (e *Engine) find(ctx context.Context, spec sandbox.Spec) (*service, error) 
 			return s, nil
 		}
 		if p.asked {
-			return nil, fmt.Errorf("%s: %w", p.name, err)
+			return nil, fmt.Errorf("%s: %w; start podman there, or unset the variable", p.name, err)
 		}
 		tried = append(tried, fmt.Sprintf("%s: %v", p.name, err))
 	}

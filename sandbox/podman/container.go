@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"bridge/sandbox"
@@ -89,6 +90,9 @@ func (e *Engine) plan(s *service, spec sandbox.Spec, image string, args []string
 		return nil, err
 	}
 	confine(g)
+	if err := adjust(g, spec); err != nil {
+		return nil, err
+	}
 	bound(g, limits, held)
 	return &plan{spec: g, held: held}, nil
 }
@@ -111,6 +115,33 @@ func confine(g *specgen.SpecGenerator) {
 	g.Passwd = new(false)
 	g.Mask = masked
 	g.Umask = "0022"
+}
+
+// adjust does what the operator wants in addition. Nothing of it may take the
+// place of what confine has set.
+func adjust(g *specgen.SpecGenerator, spec sandbox.Spec) error {
+	if spec.User != "" {
+		user, group, _ := strings.Cut(spec.User, ":")
+		if n, err := strconv.ParseUint(user, 10, 31); err != nil || n == 0 || group == "0" {
+			return fmt.Errorf("user %q: must be numbers of a user and a group other than root's, as in %q", spec.User, guestID)
+		}
+		g.User = spec.User
+	}
+	for _, option := range spec.SecurityOpt {
+		name, value, _ := strings.Cut(option, "=")
+		switch {
+		case name == "no-new-privileges" && value != "false":
+		case name == "label" && value != "disable" && value != "nested":
+			g.SelinuxOpts = append(g.SelinuxOpts, value)
+		case name == "apparmor" && value != "unconfined" && value != "":
+			g.ApparmorProfile = value
+		case name == "mask" && value != "":
+			g.Mask = append(slices.Clone(g.Mask), strings.Split(value, ":")...)
+		default:
+			return fmt.Errorf("security option %q is not one that adds to podman's confinement; these are: label=…, apparmor=PROFILE, mask=PATHS", option)
+		}
+	}
+	return nil
 }
 
 // bound sets the limits. One that the service cannot hold is left out, since

@@ -25,6 +25,8 @@ type Engine struct {
 	log   *slog.Logger
 	owner string // the label's value that says whose a container is
 
+	places func(rootful bool) ([]place, error) // where to look for a service
+
 	dialing sync.Mutex     // held while a connection is sought
 	working sync.WaitGroup // goroutines of the engine and of its sandboxes
 
@@ -42,10 +44,11 @@ func New(o Options) *Engine {
 		log = slog.New(slog.DiscardHandler)
 	}
 	return &Engine{
-		image: o.Image,
-		log:   log,
-		owner: self(),
-		live:  make(map[string]*box),
+		image:  o.Image,
+		log:    log,
+		owner:  self(),
+		places: places,
+		live:   make(map[string]*box),
 	}
 }
 
@@ -120,7 +123,9 @@ func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (s
 		return b, nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case missing(err):
+	}
+	// Not every version of podman says so by the status of its answer.
+	if there, unknown := images.Exists(s.with(ctx), image, nil); unknown == nil && !there {
 		return nil, e.missing(image)
 	}
 	return nil, fmt.Errorf("starting a container: %w", s.diagnose(err))

@@ -112,5 +112,3 @@ func helper(t testing.TB, name string, env ...string) *exec.Cmd {
 	cmd.Env = append(append(os.Environ(), helperEnv+"="+name), env...)
 	return cmd
 }
-
-var helpers = map[string]func(){}

@@ -87,6 +87,9 @@ func buildFolder(containerfile []byte) (io.Reader, error) {
 	return &packed, nil
 }
 
+// uncolored takes out the red of what a build writes to its stderr.
+var uncolored = strings.NewReplacer("\x1b[91m", "", "\x1b[0m", "")
+
 // follow passes on what the builder says, and finds out whether it succeeded:
 // that is known only at the end, long after the answer's status.
 func (b Build) follow(body io.Reader) error {
@@ -101,7 +104,7 @@ func (b Build) follow(body io.Reader) error {
 		if m.Error != nil {
 			return m.Error
 		}
-		text := m.Stream
+		text := uncolored.Replace(m.Stream)
 		if text == "" && m.Status != "" {
 			text = strings.TrimPrefix(m.ID+": "+m.Status+"\n", ": ")
 			if m.Progress != nil && m.Progress.Current > 0 {

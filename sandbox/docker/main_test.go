@@ -4,6 +4,7 @@ package docker
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -129,14 +130,23 @@ func lines[T any](t testing.TB, text string) []T {
 	return values
 }
 
-// source is a program that the engines share.
-func source(t testing.TB, name string) string {
+// source is a program that the engines share, of all files of the pattern.
+func source(t testing.TB, pattern string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "native", "testdata", name))
-	if err != nil {
-		t.Fatal(err)
+	files, err := filepath.Glob(filepath.Join("..", "native", "testdata", pattern))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %v, %v", pattern, files, err)
 	}
-	return string(text)
+	var all strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+		all.WriteString("\n\n")
+	}
+	return all.String()
 }
 
 // helper is the test binary, as another process doing something else.
@@ -184,6 +194,11 @@ func buildImage(t testing.TB, e *Engine, name, containerfile string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { l.client.ImageRemove(t.Context(), tag, client.ImageRemoveOptions{}) })
+	t.Cleanup(func() {
+		// The test's own context has ended by then.
+		if _, err := l.client.ImageRemove(context.WithoutCancel(t.Context()), tag, client.ImageRemoveOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
 	return tag
 }

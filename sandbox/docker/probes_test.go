@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +30,7 @@ var ordinary = map[string][]string{
 	"calls of docker's default profile, without the capability or the object they need": {
 		"call_capset", "call_inotify_init1", "call_io_setup", "call_landlock_create_ruleset", "call_mknodat", "call_personality",
 		"call_pidfd_open", "call_pidfd_send_signal", "call_pkey_alloc", "call_remap_file_pages", "call_sched_setattr", "call_sched_setscheduler",
-		"call_seccomp", "call_setfsuid", "call_setresgid", "call_setresuid", "call_setxattr", "call_vmsplice", "add_filter", "choose_processor", "i386_call",
+		"call_seccomp", "call_setfsuid", "call_setresgid", "call_setresuid", "call_setxattr", "call_vmsplice", "add_filter", "choose_processor",
 		"outlive_the_parent", "outlive_the_parent_with_high_bits", "hide_from_the_parent",
 	},
 	"memory that the memory limit counts": {
@@ -83,7 +84,9 @@ func hostThings(t *testing.T) string {
 // TestProbes tries what a sandbox must refuse and what it must allow.
 func TestProbes(t *testing.T) {
 	e := newEngine(t)
-	b := start(t, e, sandbox.Spec{Limits: sandbox.Limits{Tmp: 64 << 20, Memory: 1 << 30}}, source(t, "probes.py"),
+	// These two are the end of who tries, see TestOtherArchitectures.
+	probes := strings.Replace(source(t, "probes/*.py"), "\nfor name, (group, f) in", "\ndel probes['i386_call'], probes['x32_call']\nfor name, (group, f) in", 1)
+	b := start(t, e, sandbox.Spec{Limits: sandbox.Limits{Tmp: 64 << 20, Memory: 1 << 30}}, probes,
 		`["needed","sealed","rooted","closed"]`, hostThings(t))
 	stdout, stderr, exit := collect(t, b)
 	if exit != (sandbox.Exit{}) {
@@ -164,5 +167,73 @@ print(json.dumps([places, os.environ.get("BRIDGE_OF_THE_IMAGE")]))`)
 	sorted := func(s string) string { r := []byte(s); slices.Sort(r); return string(r) }
 	if sorted(stdout) != sorted(want) {
 		t.Errorf("%s\nwant, in any order:\n%s%s", stdout, want, stderr)
+	}
+}
+
+// TestOtherArchitectures makes system calls by other numbers than this
+// architecture's own: none is carried out.
+func TestOtherArchitectures(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Log("the calls are those of amd64")
+		return
+	}
+	e := newEngine(t)
+	b := start(t, e, sandbox.Spec{}, `
+import ctypes, mmap, os
+def i386():
+    code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    code.write(bytes.fromhex("b814000000cd80c3"))  # getpid by int 0x80
+    return ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))()
+def x32():
+    return ctypes.CDLL(None).syscall(ctypes.c_long(0x40000000 + 39))  # getpid
+for call in i386, x32:
+    pid = os.fork()
+    if pid == 0:
+        os._exit(99 if call() > 0 else 1)
+    print(call.__name__, os.waitstatus_to_exitcode(os.wait()[1]) != 99)`)
+	if stdout, stderr, _ := collect(t, b); stdout != "i386 True\nx32 True\n" {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+}
+
+// TestNetwork looks for one: there is loopback, and nothing else.
+func TestNetwork(t *testing.T) {
+	e := newEngine(t)
+	b := start(t, e, sandbox.Spec{}, `
+import os, socket
+print([name for _, name in socket.if_nameindex()], open("/proc/net/route").read().count("\n"))
+print(os.readlink("/proc/self/ns/net"))`)
+	stdout, stderr, _ := collect(t, b)
+	own, err := os.Readlink("/proc/self/ns/net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, after, _ := strings.Cut(stdout, "\n")
+	if before != "['lo'] 1" || !strings.HasPrefix(after, "net:") || strings.TrimSpace(after) == own {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+}
+
+// TestUser runs as another user than nobody, with one more path hidden.
+func TestUser(t *testing.T) {
+	e := newEngine(t)
+	b := start(t, e, sandbox.Spec{User: "1000:1001", SecurityOpt: []string{"no-new-privileges", "mask=/etc/passwd"}}, `
+import os
+for place in "/tmp", "/workspace", "/dev/shm": open(place + "/file", "w").close()
+print(os.getresuid(), os.getresgid(), os.path.getsize("/etc/passwd"), os.listdir("/sys/firmware"))`)
+	if stdout, stderr, _ := collect(t, b); stdout != "(1000, 1000, 1000) (1001, 1001, 1001) 0 []\n" {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+	for _, user := range []string{"0:0", "1000:0", "1000", "root:root", "1:2:3", "-1:5"} {
+		err := e.Ready(t.Context(), allowed(sandbox.Spec{User: user}))
+		if err == nil || !strings.HasSuffix(err.Error(), "; name a user and a group by numbers above 0, such as 65534:65534") {
+			t.Errorf("user %q: %v", user, err)
+		}
+	}
+	for _, option := range []string{"seccomp=unconfined", "label=disable", "label:disable", "apparmor=unconfined", "no-new-privileges:false", "systempaths=unconfined", "mask=x", ""} {
+		err := e.Ready(t.Context(), allowed(sandbox.Spec{SecurityOpt: []string{option}}))
+		if err == nil || !strings.HasSuffix(err.Error(), "would not add to what confines the sandbox; take it out") {
+			t.Errorf("option %q: %v", option, err)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net/url"
 	"os"
@@ -22,10 +23,8 @@ import (
 	"github.com/moby/moby/client/pkg/versions"
 )
 
-const (
-	guestID = 65534   // user and group of everything inside
-	inodes  = "16384" // files of one tmpfs, at most
-)
+// inodes is how many files one tmpfs can hold.
+const inodes = 16384
 
 // plan is a sandbox that the daemon can make.
 type plan struct {
@@ -37,7 +36,10 @@ type plan struct {
 	volumes []string          // what the image would have writable
 	mounts  []mount.Mount
 	binds   []string
-	secure  []string // security options
+
+	user     string   // and group, as numbers
+	security []string // options
+	masked   []string // paths that are hidden, nil for docker's own list
 }
 
 // plan compares the spec with what the daemon has.
@@ -50,7 +52,7 @@ func (e *Engine) plan(ctx context.Context, spec sandbox.Spec) (*plan, error) {
 		return nil, err
 	}
 	p := &plan{link: l, spec: spec, limits: withDefaults(spec.Limits)}
-	if p.secure, err = l.security(); err != nil {
+	if err := p.secure(); err != nil {
 		return nil, err
 	}
 	if err := p.bind(); err != nil {
@@ -95,31 +97,6 @@ func (l *link) allow(spec sandbox.Spec) error {
 	return nil
 }
 
-// security are the options that confine the processes. An operator's own
-// seccomp profile stays; docker's default is replaced by the same of a later
-// version, and so is none.
-func (l *link) security() ([]string, error) {
-	options := []string{"no-new-privileges"}
-	theirs, is := l.option("seccomp")
-	if !is {
-		return nil, errors.New("docker cannot filter system calls here; run it on a kernel with seccomp")
-	}
-	switch theirs = strings.TrimPrefix(theirs, "profile="); theirs {
-	case "", "default", "builtin", "unconfined":
-		ours, err := profile()
-		if err != nil {
-			return nil, err
-		}
-		if ours != "" {
-			return append(options, "seccomp="+ours), nil
-		}
-		if theirs == "unconfined" {
-			return nil, errors.New("docker filters no system calls here; start dockerd without seccomp-profile unconfined")
-		}
-	}
-	return options, nil
-}
-
 // bind checks the mounts and says how docker is to make them.
 func (p *plan) bind() error {
 	for _, m := range p.spec.Mounts {
@@ -128,6 +105,10 @@ func (p *plan) bind() error {
 		}
 		if p.endpoint.local() {
 			if _, err := os.Stat(m.Source); err != nil {
+				var at *fs.PathError
+				if errors.As(err, &at) {
+					err = at.Err
+				}
 				return fmt.Errorf("mount %q is not on the host: %w; make it, or take it out of the profile's mounts", m.Source, err)
 			}
 		}
@@ -182,8 +163,9 @@ func (p *plan) environment() []string {
 // container says what docker is to make.
 func (p *plan) container(args []string, labels map[string]string) client.ContainerCreateOptions {
 	never := false
+	uid, gid, _ := strings.Cut(p.user, ":")
 	tmpfs := func(size int64, more string) string {
-		return fmt.Sprintf("rw,nosuid,nodev,%s,size=%d,nr_inodes=%s,mode=0700,uid=%d,gid=%d", more, size, inodes, guestID, guestID)
+		return fmt.Sprintf("rw,nosuid,nodev,%s,size=%d,nr_inodes=%d,mode=0700,uid=%s,gid=%s", more, size, inodes, uid, gid)
 	}
 	mounts := slices.Clone(p.mounts)
 	for _, target := range p.volumes {
@@ -192,18 +174,21 @@ func (p *plan) container(args []string, labels map[string]string) client.Contain
 	}
 	return client.ContainerCreateOptions{
 		Config: &container.Config{
-			Image:        p.image,
-			Entrypoint:   []string{"python3"},
-			Cmd:          args,
-			Env:          p.environment(),
-			Hostname:     "sandbox",
-			User:         fmt.Sprintf("%d:%d", guestID, guestID),
-			WorkingDir:   "/workspace",
-			Labels:       labels,
-			AttachStdin:  true,
-			AttachStdout: true,
-			AttachStderr: true,
-			OpenStdin:    true,
+			Image:      p.image,
+			Entrypoint: []string{"python3"},
+			Cmd:        args,
+			Env:        p.environment(),
+			Hostname:   "sandbox",
+			User:       p.user,
+			WorkingDir: "/workspace",
+			Labels:     labels,
+			// Not even a network called none, which takes docker longer to make
+			// than all the rest.
+			NetworkDisabled: true,
+			AttachStdin:     true,
+			AttachStdout:    true,
+			AttachStderr:    true,
+			OpenStdin:       true,
 			// What ends the sandbox when this process is killed: docker closes
 			// the guest's fd 0 with the connection that feeds it.
 			StdinOnce:  true,
@@ -216,7 +201,8 @@ func (p *plan) container(args []string, labels map[string]string) client.Contain
 			NetworkMode:    "none",
 			ReadonlyRootfs: true,
 			CapDrop:        []string{"ALL"},
-			SecurityOpt:    p.secure,
+			SecurityOpt:    p.security,
+			MaskedPaths:    p.masked,
 			CgroupnsMode:   container.CgroupnsModePrivate,
 			// A namespace of its own, and its /dev/shm is ours to make.
 			IpcMode:   container.IPCModeNone,

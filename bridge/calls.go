@@ -1,6 +1,11 @@
 package bridge
 
-import "sync"
+import (
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
 
 // Call is one tools/call that code asked for, as far as it got.
 type Call struct {
@@ -39,7 +44,7 @@ func (r *record) add(server, tool string) func(state string) {
 		r.further++
 		return func(string) {}
 	}
-	c := &Call{Server: server, Tool: tool, State: neverSent}
+	c := &Call{Server: server, Tool: clip(tool), State: neverSent}
 	r.calls = append(r.calls, c)
 	return func(state string) {
 		r.mu.Lock()
@@ -57,4 +62,26 @@ func (r *record) list() ([]Call, int) {
 		list[i] = *c
 	}
 	return list, r.further
+}
+
+// clip shortens a name that code made up.
+func clip(name string) string {
+	const most = 100
+	if len(name) <= most {
+		return name
+	}
+	n := most
+	for n > 0 && !utf8.RuneStart(name[n]) {
+		n--
+	}
+	return name[:n] + "…"
+}
+
+// shown is a name as it stands in a line: one that could be taken for more
+// than a name is quoted.
+func shown(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return r == ' ' || r == '"' || !strconv.IsPrint(r) }) {
+		return strconv.Quote(name)
+	}
+	return name
 }

@@ -65,7 +65,10 @@ func (g *gate) serve(ctx context.Context, method string, params json.RawMessage)
 		Servers   []string        `json:"servers"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil {
-		return nil, refuse("invalid", "malformed parameters of %q", method)
+		return nil, refuse("invalid", "malformed parameters of %q", clip(method))
+	}
+	if err := bounded(p.Server, p.Tool, p.Query, p.Servers); err != nil {
+		return nil, err
 	}
 	switch method {
 	case "call":
@@ -81,8 +84,36 @@ func (g *gate) serve(ctx context.Context, method string, params json.RawMessage)
 	case "manual":
 		return map[string]string{"text": manual(g.profile, run.servers)}, nil
 	default:
-		return nil, refuse("invalid", "unknown request %q", method)
+		return nil, refuse("invalid", "unknown request %q", clip(method))
 	}
+}
+
+const (
+	maxName    = 512  // bytes of a server's or tool's name
+	maxQuery   = 1000 // bytes of a search
+	maxServers = 1000 // names in a search
+)
+
+// bounded refuses what is longer than anybody would send in earnest. What the
+// gate does with a name or a query takes time and memory of the host, which
+// no limit of the sandbox covers.
+func bounded(server, tool, query string, servers []string) error {
+	switch {
+	case len(server) > maxName:
+		return refuse("invalid", "a server's name of %d bytes; at most %d", len(server), maxName)
+	case len(tool) > maxName:
+		return refuse("invalid", "a tool's name of %d bytes; at most %d", len(tool), maxName)
+	case len(query) > maxQuery:
+		return refuse("invalid", "a search of %d bytes; at most %d", len(query), maxQuery)
+	case len(servers) > maxServers:
+		return refuse("invalid", "a search in %d servers; at most %d", len(servers), maxServers)
+	}
+	for _, s := range servers {
+		if len(s) > maxName {
+			return refuse("invalid", "a server's name of %d bytes; at most %d", len(s), maxName)
+		}
+	}
+	return nil
 }
 
 // call makes one tools/call if the policy allows it.
@@ -106,14 +137,18 @@ func (g *gate) call(ctx context.Context, run *record, name, tool string, args js
 	}
 	select {
 	case g.slots <- struct{}{}:
-		defer func() { <-g.slots }()
+		// Held until the session has room for the result, which bounds the
+		// results that wait here.
+		context.AfterFunc(ctx, func() { <-g.slots })
 	case <-ctx.Done():
-		return nil, refuse("server", "%s.%s: not sent: the run has ended", s.Name, tool)
+	}
+	if ctx.Err() != nil {
+		return nil, refuse("server", "%s.%s: not sent: the run was stopped", s.Name, tool)
 	}
 	set(inFlight)
 	result, err := g.upstream.Call(ctx, s.Name, tool, args)
 	if err != nil {
-		set(outcome(ctx, err))
+		set(outcome(err))
 		return nil, serverError(err)
 	}
 	set(completed)
@@ -137,16 +172,16 @@ func (g *gate) server(run *record, name string) (mount, error) {
 // known refuses a tool that the server does not have, in words that let the
 // caller find the right one.
 func (g *gate) known(ctx context.Context, s mount, tool string) error {
-	tools, err := g.allowed(ctx, s)
+	tools, err := g.upstream.Tools(ctx, s.Name)
 	if err != nil {
-		return err
+		return serverError(err)
 	}
 	for _, t := range tools {
 		if t.Name == tool {
 			return nil
 		}
 	}
-	return notFound(s, tool, tools)
+	return notFound(s, tool, g.filter(s, tools))
 }
 
 // misspelt tells a wrong name from a denied one, if the server's tools are
@@ -182,17 +217,18 @@ func refuse(kind, format string, args ...any) error {
 	return &sandbox.Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
 
-// outcome is the state of a call that has no result. After the end of its run
-// all that is known of a call that was sent is that it is in flight.
-func outcome(ctx context.Context, err error) string {
+// outcome is the state of a call that has no result. Of one that was sent and
+// not answered, be it that its run or its server has ended, all that is known is
+// that it may have had its effect.
+func outcome(err error) string {
 	var u *upstream.Error
 	switch {
 	case errors.As(err, &u) && !u.Sent:
 		return neverSent
-	case ctx.Err() != nil:
-		return inFlight
+	case errors.As(err, &u) && u.Kind == upstream.KindTool:
+		return failed
 	}
-	return failed
+	return inFlight
 }
 
 // serverError gives an upstream error its kind.

@@ -139,7 +139,7 @@ func (r *Report) addCalls(b *lines, calls []Call) {
 	}
 	b.add("calls made by this run:")
 	for _, c := range calls {
-		b.add(fmt.Sprintf("  %s.%s: %s", c.Server, c.Tool, c.State))
+		b.add(fmt.Sprintf("  %s.%s: %s", shown(c.Server), shown(c.Tool), c.State))
 	}
 	if r.Further > 0 {
 		b.add(fmt.Sprintf("  and %d more", r.Further))

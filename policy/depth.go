@@ -24,7 +24,7 @@ func tooDeep(src source) (Pos, bool) {
 	var open []level // the brackets around the token
 	base := 0        // the depth at the innermost of them
 	for {
-		pos, tok, lit := s.Scan()
+		pos, tok, _ := s.Scan()
 		switch tok {
 		case token.EOF:
 			return Pos{}, false
@@ -53,7 +53,7 @@ func tooDeep(src source) (Pos, bool) {
 				if tok != token.RPAREN {
 					return Pos{}, false
 				}
-				if lit = s.ResumeInterpolation(); strings.HasSuffix(lit, "(") {
+				if lit := s.ResumeInterpolation(); strings.HasSuffix(lit, "(") {
 					if _, next, _ := s.Scan(); next == token.LPAREN {
 						open = append(open, level{base: base, interpolation: true})
 						base = depth

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/cuecontext"
 )
 
 // A Rule is the part of a policy that allows a tool.
@@ -64,7 +65,7 @@ func (p *pattern) matches(tool string) bool {
 	case p.re != nil:
 		return p.re.MatchString(tool)
 	}
-	return p.cue.Unify(p.cue.Context().Encode(tool)).Validate(cue.Concrete(true)) == nil
+	return p.cue.Unify(cuecontext.New().Encode(tool)).Validate(cue.Concrete(true)) == nil
 }
 
 // An asker has CUE decide on names, where patterns are more than a regular

@@ -1,6 +1,9 @@
 package policy
 
-import "cuelang.org/go/cue"
+import (
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/cuecontext"
+)
 
 // A shape is the fields that the schema lets a struct have.
 type shape struct {
@@ -41,7 +44,7 @@ func (s *shape) find(name string) (cue.Value, bool) {
 		return v, true
 	}
 	for _, p := range s.patterns {
-		if p.all || p.names.Unify(p.names.Context().Encode(name)).Validate(cue.Concrete(true)) == nil {
+		if p.all || p.names.Unify(cuecontext.New().Encode(name)).Validate(cue.Concrete(true)) == nil {
 			return p.body, true
 		}
 	}

@@ -13,6 +13,8 @@ func (s *Session) take(line []byte) error {
 		return &badFrame{err}
 	}
 	switch {
+	case s.over():
+		err = errors.New("a frame after the end")
 	case m.Method == "":
 		err = s.answered(m)
 	case m.ID != nil:
@@ -103,6 +105,15 @@ func (s *Session) answered(m message) error {
 	s.finish(run)
 	run.answer <- answer
 	return nil
+}
+
+// over tells whether the first process has reported the end of the session's
+// Python, which it does last. A report that the session itself made up is so
+// found out.
+func (s *Session) over() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.exit != nil
 }
 
 func (s *Session) current() *active {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,10 +36,16 @@ func (s *Session) asked(m message) error {
 	if len(run.flight) >= maxRequests {
 		return fmt.Errorf("more than %d requests at once", maxRequests)
 	}
-	run.flight[*m.ID] = struct{}{}
+	size := len(m.Params)
+	if run.carried > 0 && run.carried+size > maxCarried {
+		return fmt.Errorf("requests of more than %d bytes at once", maxCarried)
+	}
+	run.flight[*m.ID] = size
+	run.carried += size
 	// The line that params lie in is reused for the next frame.
 	params := append(json.RawMessage(nil), m.Params...)
 	s.workers.Add(1)
+	run.handlers.Add(1)
 	go s.serve(run, *m.ID, m.Method, params)
 	return nil
 }
@@ -47,23 +54,52 @@ func (s *Session) asked(m message) error {
 // still goes on.
 func (s *Session) serve(run *active, id int64, method string, params json.RawMessage) {
 	defer s.workers.Done()
-	if !s.room(run) {
-		return
-	}
+	defer run.handlers.Done()
+	// It ends with the answer's way into the queue, so that what a handler
+	// holds until then, bounds what waits here.
+	ctx, sent := context.WithCancel(run.ctx)
+	defer sent()
 	var value any
 	err := error(&Error{Kind: "invalid", Message: fmt.Sprintf("unknown request %q", clip(method, 40))})
 	if s.handler != nil {
-		value, err = s.handler(run.ctx, method, params)
+		value, err = s.handler(ctx, method, params)
 	}
+	// One answer at a time waits for room, and is made when there is some.
+	s.answering.Lock()
+	defer s.answering.Unlock()
+	s.room(run)
 	frame := answer(id, value, err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	run.carried -= run.flight[id]
 	delete(run.flight, id)
-	// Once the run's context has ended its code is being interrupted: it
-	// must see that, and not first the failures that come of it.
-	if s.run == run && run.ctx.Err() == nil {
+	switch {
+	case s.run != run || s.queued > maxQueue:
+		// Nobody waits for it, or who does has not read for long.
+	case run.ctx.Err() != nil && !run.interrupted:
+		// Its code is about to be interrupted: it must see that, and not
+		// first the failures that come of it.
+		run.late = append(run.late, frame)
+	default:
 		s.enqueue(frame)
 	}
+}
+
+// interrupt asks the guest to end a run, and then gives it the answers that
+// came of the run's end: code that cleans up must not wait for them for ever.
+func (s *Session) interrupt(run *active) {
+	frame, _ := encodeFrame(message{Method: "interrupt", Params: mustRaw(map[string]int64{"run": run.id})})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run != run {
+		return
+	}
+	run.interrupted = true
+	s.enqueue(frame)
+	for _, frame := range run.late {
+		s.enqueue(frame)
+	}
+	run.late = nil
 }
 
 // answer encodes what a handler returned.
@@ -113,18 +149,14 @@ func refusalData(e *Error) any {
 	return data
 }
 
-// room waits until the guest has read enough of what was sent to it. It is
-// false if the run ends first.
-func (s *Session) room(run *active) bool {
+// room waits until the guest has read enough of what was sent to it, or the
+// run ends.
+func (s *Session) room(run *active) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.queued > maxQueue {
-		if run.ctx.Err() != nil || s.lost != nil {
-			return false
-		}
+	for s.queued > maxQueue && run.ctx.Err() == nil && s.lost == nil {
 		s.changed.Wait()
 	}
-	return true
 }
 
 // send queues a frame for the guest.
@@ -139,7 +171,7 @@ func (s *Session) send(frame []byte) error {
 }
 
 // enqueue adds to the queue. The caller holds the mutex. Frames of our own are
-// few, and answers wait for room before they are made, so the queue is bounded.
+// few, and an answer waits for room before it is made, so the queue is bounded.
 func (s *Session) enqueue(frame []byte) {
 	if s.lost != nil {
 		return

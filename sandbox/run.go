@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -73,8 +74,14 @@ type active struct {
 	stop     context.CancelFunc
 	stream   func(stream, text string, skipped int64)
 	captures map[string]*capture
-	flight   map[int64]struct{} // ids of requests that are being served
 	answer   chan ended
+	handlers sync.WaitGroup // of its requests
+
+	// The session's mutex guards what follows.
+	flight      map[int64]int // ids of requests that are being served: bytes of their parameters
+	carried     int           // the sum of these
+	interrupted bool          // the guest has been asked to end it
+	late        [][]byte      // answers that must not come before that
 }
 
 // Run runs code and returns what came of it. One run goes on at a time,
@@ -114,7 +121,12 @@ func (s *Session) Run(ctx context.Context, r Run) (Result, error) {
 		s.finish(run)
 		return Result{}, err
 	}
-	return s.await(ctx, run, r.Output), nil
+	result := s.await(ctx, run, r.Output)
+	// What was asked for is given up with the run. Only when that is done can
+	// it be told what became of it, and can no request pass for the next run's.
+	run.stop()
+	run.handlers.Wait()
+	return result, nil
 }
 
 // await waits for the run's end, its context's end, or the session's.
@@ -146,9 +158,8 @@ func (s *Session) await(ctx context.Context, run *active, limit int) Result {
 			timer := time.NewTimer(Grace)
 			defer timer.Stop()
 			grace = timer.C
-			frame, _ := encodeFrame(message{Method: "interrupt", Params: mustRaw(map[string]int64{"run": run.id})})
-			// If it cannot be sent the grace passes, and the kill follows.
-			_ = s.send(frame)
+			// If it is not heard the grace passes, and the kill follows.
+			s.interrupt(run)
 		case <-grace:
 			grace = nil
 			s.lose(Loss{Killed: true})

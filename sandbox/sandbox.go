@@ -99,7 +99,8 @@ type Exit struct {
 
 // A Handler answers one request of the guest. What it returns is sent back as
 // JSON. An error of type *Error reaches the guest with its kind; of any other
-// error it learns the text.
+// error it learns the text. The context ends with the run, when the handler must
+// return soon, and otherwise when the answer has been queued for the guest.
 type Handler func(ctx context.Context, method string, params json.RawMessage) (any, error)
 
 // Error is a refusal that the guest raises as an exception.

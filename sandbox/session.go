@@ -12,6 +12,10 @@ const (
 	// guest keeps to it, and queues the rest.
 	maxRequests = 256
 
+	// maxCarried bounds the bytes of their parameters, but for a single
+	// request. The guest keeps to it, too.
+	maxCarried = 64 << 20
+
 	// maxQueue bounds the bytes of answers that wait for the guest to read.
 	maxQueue = 32 << 20
 
@@ -30,6 +34,8 @@ type Session struct {
 	gone    chan struct{} // closed when no process of the sandbox is left
 	ending  chan struct{} // closed when the end has begun
 	workers sync.WaitGroup
+
+	answering sync.Mutex // held while an answer waits for room, before mu
 
 	Python string // the guest's Python version, set once the session is open
 
@@ -122,7 +128,7 @@ func (s *Session) begin(ctx context.Context, r Run) *active {
 			"stderr":     {limit: r.Output},
 			"background": {limit: r.Output},
 		},
-		flight: map[int64]struct{}{},
+		flight: map[int64]int{},
 		answer: make(chan ended, 1),
 	}
 	s.mu.Lock()

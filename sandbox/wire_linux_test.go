@@ -2,11 +2,13 @@ package sandbox_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os/exec"
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -85,6 +87,8 @@ func TestWireHostile(t *testing.T) {
 		"request twice":        {"ask(1, n, server='toy', tool='sleep', arguments={'ms': 60000})\nask(1, n)", "~.*request 1, a second time"},
 		"request of text id":   {"send('{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"method\":\"call\"}\\n')", "~.*malformed frame.*"},
 		"too many requests":    {"for i in range(300): ask(i, n, server='toy', tool='sleep', arguments={'ms': 60000})", "~.*more than 256 requests at once"},
+		"too many bytes":       {"for i in range(12): ask(i, n, server='toy', tool='sleep', arguments={'ms': 60000, 'x': 'y' * (6 << 20)})", "~.*requests of more than 67108864 bytes at once"},
+		"an end made up":       {"send('{\"jsonrpc\":\"2.0\",\"method\":\"exited\",\"params\":{\"code\":0}}\\n'); output(n)", "~.*a frame after the end"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -185,6 +189,50 @@ func TestStartFails(t *testing.T) {
 			}
 			match(t, "error", err.Error(), c.want)
 		})
+	}
+}
+
+// An answer that Python cannot read is an error of its request, and costs the
+// session nothing; requests that are too many bytes at once wait.
+func TestAnswers(t *testing.T) {
+	toy := newToy()
+	s := open(t, engine{make: plain{python3()}}, func(ctx context.Context, method string, params json.RawMessage) (any, error) {
+		if method == "call" && strings.Contains(string(params), `"deep"`) {
+			return json.RawMessage(strings.Repeat("[", 9000) + strings.Repeat("]", 9000)), nil
+		}
+		return toy.serve(ctx, method, params)
+	})
+	for _, code := range []string{
+		"try: await runtime.call_tool('toy', 'deep', {})\nexcept mcp.ServerError as e: print(str(e)[:41])",
+		"import asyncio\nr = await asyncio.gather(*(mcp_toy.echo('x' * (6 << 20)) for _ in range(12)))\nprint(sum(map(len, r)) >> 20)",
+	} {
+		r := run(t, s, step{code: code})
+		t.Log(r.Stdout.Text)
+		if r.Status != sandbox.Succeeded {
+			t.Errorf("%s: %q %+v", code, r.Status, r.Error)
+		}
+	}
+}
+
+// The answer to what code asks for when it has been stopped comes at once, and
+// a run is over only when nothing of it is served any more.
+func TestStopped(t *testing.T) {
+	toy := newToy()
+	var serving atomic.Int64
+	s := open(t, engine{make: plain{python3()}}, func(ctx context.Context, method string, params json.RawMessage) (any, error) {
+		serving.Add(1)
+		defer serving.Add(-1)
+		if ctx.Err() != nil {
+			return nil, errors.New("too late")
+		}
+		return toy.serve(ctx, method, params)
+	})
+	r := run(t, s, step{timeout: 500 * time.Millisecond, code: "try: await mcp_toy.sleep(ms=60000)\nfinally:\n    try: await mcp_toy.call_tool('echo', {})\n    except mcp.MCPError as e: print(e)"})
+	if r.Status != sandbox.Interrupted || r.Stdout.Text != "too late\n" {
+		t.Errorf("%q: %q, %+v", r.Status, r.Stdout.Text, r.Lost)
+	}
+	if n := serving.Load(); n != 0 {
+		t.Errorf("%d requests are still served", n)
 	}
 }
 

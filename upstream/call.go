@@ -35,9 +35,37 @@ func (s *server) call(ctx context.Context, tool string, args json.RawMessage) (j
 		return nil, err
 	}
 	if c.meta != nil && needsInput(result) {
-		return nil, s.errorf("server %q: %s wants to ask a person, which is not possible here", s.def.Name, tool)
+		failure := s.errorf("server %q: %s wants to ask a person, which is not possible here", s.def.Name, tool)
+		failure.Tool, failure.Sent = tool, true
+		return nil, failure
+	}
+	if !isResult(result) {
+		failure := s.errorf("server %q: its answer to %s is no result of a tool", s.def.Name, tool)
+		failure.Tool, failure.Sent = tool, true
+		return nil, failure
 	}
 	return result, nil
+}
+
+// isResult tells whether an answer has the shape of a CallToolResult, as far
+// as whoever reads one relies on it.
+func isResult(raw json.RawMessage) bool {
+	var result *struct {
+		Content []*struct {
+			Type string          `json:"type"`
+			Text json.RawMessage `json:"text"`
+		} `json:"content"`
+		IsError bool `json:"isError"`
+	}
+	if json.Unmarshal(raw, &result) != nil || result == nil {
+		return false
+	}
+	for _, block := range result.Content {
+		if block == nil || block.Type == "text" && (len(block.Text) == 0 || block.Text[0] != '"') {
+			return false
+		}
+	}
+	return true
 }
 
 // ask sends a request within the deadline of calls and words what goes wrong.
@@ -72,7 +100,7 @@ func (s *server) ask(ctx context.Context, c *conn, tool, method string, params a
 	case bounded.Err() != nil:
 		failure = s.errorf("server %q: no answer to %s within %v", s.def.Name, subject, s.def.CallTimeout)
 	case s.set.life.Err() != nil:
-		return nil, s.closed()
+		failure = s.closed()
 	case errors.Is(err, errQueueFull):
 		failure = s.errorf("server %q: %w; %s was not sent", s.def.Name, err, subject)
 	default:

@@ -144,7 +144,7 @@ def parsed(text):
     if text.lstrip()[:1] in ("{", "["):
         try:
             return json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             pass
     return text
 

@@ -10,9 +10,11 @@ from os import write as write_fd
 from _guest.errors import MCPError, from_wire
 
 INFLIGHT = 256  # requests that wait for an answer at once; the host refuses more
+CARRIED = 64 << 20  # bytes of theirs, but for a single one; the host refuses more
 
 encode = JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 decode = JSONDecoder().decode
+PREFIX = b'{"jsonrpc":"2.0","id":'  # of the host's answers
 
 
 class Wire:
@@ -34,6 +36,8 @@ class Wire:
         self.run = None
         self.serial = 0
         self.pending = {}  # id: done, of requests that were sent
+        self.sizes = {}  # id: bytes, of the same
+        self.carried = 0  # the sum of these
         self.queue = deque()  # (id, line, done) of requests that wait for their turn
         self.inbox = deque()  # run requests of the host
         self.mail = _thread.allocate_lock()
@@ -80,6 +84,8 @@ class Wire:
             self.run = None
             left = list(self.pending.values()) + [done for _, _, done in self.queue]
             self.pending.clear()
+            self.sizes.clear()
+            self.carried = 0
             self.queue.clear()
         self.write(b"E", text)
         return left
@@ -99,12 +105,24 @@ class Wire:
         if len(text) > self.frame - 64:
             raise MCPError(f"the arguments are {len(text)} bytes as JSON; at most {self.frame - 64} can be sent")
         with self.state:
-            if len(self.pending) >= INFLIGHT:
+            if self.queue or not self.room(text):
                 self.queue.append((identity, text, done))
                 return identity
-            self.pending[identity] = done
+            self.open(identity, text, done)
         self.write(b"F", text)
         return identity
+
+    def room(self, text):
+        """Tell whether one more request may be sent. The caller holds `state`."""
+        if len(self.pending) >= INFLIGHT:
+            return False
+        return not self.pending or self.carried + len(text) <= CARRIED
+
+    def open(self, identity, text, done):
+        """Note that a request is sent. The caller holds `state`."""
+        self.pending[identity] = done
+        self.sizes[identity] = len(text)
+        self.carried += len(text)
 
     def forget(self, identity):
         """Give up a request: it is not sent if it was not yet, and its answer is ignored."""
@@ -122,10 +140,10 @@ class Wire:
         """Send requests that waited, as long as there is room."""
         while True:
             with self.state:
-                if self.run is None or not self.queue or len(self.pending) >= INFLIGHT:
+                if self.run is None or not self.queue or not self.room(self.queue[0][1]):
                     return
                 identity, text, done = self.queue.popleft()
-                self.pending[identity] = done
+                self.open(identity, text, done)
             self.write(b"F", text)
 
     def ask(self, method, params):
@@ -189,7 +207,7 @@ class Wire:
                     *lines, rest = bytes(buffer).split(b"\n")
                     buffer = bytearray(rest)
                     for line in lines:
-                        self.receive(decode(line.decode()))
+                        self.receive(understand(line))
                 data = self.read(buffer)
                 if not data:
                     _exit(0)
@@ -224,6 +242,7 @@ class Wire:
         """Hand an answer to who waits for it."""
         with self.state:
             done = self.pending.pop(message["id"], None)
+            self.carried -= self.sizes.pop(message["id"], 0)
             waiting = bool(self.queue)
         if waiting:
             # This may wait for room to write; the host reads meanwhile.
@@ -241,6 +260,22 @@ class Wire:
         while not self.inbox:
             self.mail.acquire()
         return self.inbox.popleft()
+
+
+def understand(line):
+    """Decode a frame; an answer that this process cannot take is an error in its place.
+
+    A server's result may be nested more deeply than the stack here has room
+    for, or larger than the memory. That must not cost the session.
+    """
+    try:
+        return decode(line.decode())
+    except (RecursionError, MemoryError) as error:
+        identity = line[len(PREFIX) : len(PREFIX) + 20].split(b",")[0] if line.startswith(PREFIX) else b""
+        if not identity.isdigit():
+            raise
+        text = f"the answer is too much for this session: {error or 'out of memory'} ({len(line)} bytes)"
+        return {"id": int(identity), "error": {"message": text, "data": {"kind": "server"}}}
 
 
 def ignore(_result, _error):

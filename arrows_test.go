@@ -16,11 +16,12 @@ import (
 // later on it knows nothing of what comes before.
 var arrows = map[string][]string{
 	".":              {"cli"},
-	"cli":            {"bridge", "policy", "sandbox", "sandbox/native", "upstream"},
+	"cli":            {"bridge", "policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman", "upstream"},
 	"bridge":         {"policy", "sandbox", "upstream"},
 	"policy":         {"policies"},
 	"sandbox/docker": {"sandbox", "sandbox/docker/reaper"},
 	"sandbox/native": {"sandbox", "sandbox/native/stage"},
+	"sandbox/podman": {"sandbox", "sandbox/podman/reaper"},
 	"upstream":       {"upstream/keeper"},
 	"harness/bench":  {"policy", "sandbox", "sandbox/native"}, // measures them, and is in no binary of ours
 }
@@ -34,8 +35,9 @@ var confined = map[string][]string{
 	"github.com/elastic/go-seccomp-bpf":   {"sandbox"},
 	"github.com/moby/moby":                {"sandbox/docker"},
 	"github.com/moby/profiles":            {"sandbox"},
-	"github.com/landlock-lsm/go-landlock": {"sandbox"},
 	"github.com/godbus/dbus":              {"sandbox"},
+	"github.com/containers":               {"sandbox/podman"},
+	"go.podman.io":                        {"sandbox/podman"},
 }
 
 // TestArrows holds the directions of imports. Tests may import what they like.
@@ -86,7 +88,8 @@ func checkImport(t *testing.T, file, name string) {
 		}
 	}
 	// The stages run before any other package is initialised.
-	if (dir == "sandbox/native/stage" || dir == "sandbox/docker/reaper" || dir == "upstream/keeper") && strings.Contains(name, ".") {
+	stages := []string{"sandbox/docker/reaper", "sandbox/native/stage", "sandbox/podman/reaper", "upstream/keeper"}
+	if slices.Contains(stages, dir) && strings.Contains(name, ".") {
 		t.Errorf("%s imports %s; a stage may import the standard library alone", file, name)
 	}
 }

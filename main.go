@@ -2,9 +2,13 @@
 package main
 
 import (
+	_ "embed"
 	"os"
 
 	"bridge/cli"
 )
 
-func main() { os.Exit(cli.Main()) }
+//go:embed Containerfile
+var containerfile []byte
+
+func main() { os.Exit(cli.Main(containerfile)) }

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"bytes"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -12,36 +16,78 @@ import (
 	"bridge/harness"
 	"bridge/harness/toy"
 	"bridge/sandbox"
+	"bridge/sandbox/docker"
+	"bridge/sandbox/image"
 	"bridge/sandbox/native"
+	"bridge/sandbox/podman"
 )
 
 // TestMain registers the real bridge, and a server for it to call, as
 // commands of the scenarios.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"bridge": func() { os.Exit(cli.Main()) },
+		"bridge": func() { os.Exit(cli.Main(containerfile)) },
 		"toy":    func() { os.Exit(toy.Main()) },
 	})
 }
 
+// Engines is the variable of the environment that names the engines whose
+// tests are run, with spaces between them. All are if it is empty.
+const Engines = "BRIDGE_TEST_ENGINES"
+
 // TestScript runs the specification, once for each engine that is present.
 func TestScript(t *testing.T) {
-	for _, engine := range []sandbox.Engine{native.New()} {
-		t.Run(engine.Name(), func(t *testing.T) {
-			if err := engine.Ready(t.Context(), sandbox.Spec{}); err != nil {
+	own := image.Name(containerfile)
+	pod, doc, nat := podman.New(podman.Options{Image: own}), docker.New(docker.Options{Image: own}), native.New()
+	t.Cleanup(func() { pod.Close(); doc.Close(); nat.Close() })
+	for _, engine := range []sandbox.Engine{nat, pod, doc} {
+		name := engine.Name()
+		if only := strings.Fields(os.Getenv(Engines)); len(only) > 0 && !slices.Contains(only, name) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			if err := engine.Ready(t.Context(), sandbox.Spec{Rootful: true}); err != nil {
 				harness.Skip(t, err)
 			}
 			peers, err := filepath.Abs("testdata/npm/node_modules")
 			if err != nil {
 				t.Fatal(err)
 			}
+			prepare := rootful
+			if engine.Ready(t.Context(), sandbox.Spec{}) == nil {
+				prepare = nil
+			}
 			harness.Run(t, "testdata/script", map[string]bool{
-				"native": engine.Name() == "native",
-				"npm":    present(peers),
-				"jq":     found("jq"),
-			}, map[string]string{"NPM": peers})
+				"native":   name == native.Name,
+				"podman":   name == podman.Name,
+				"docker":   name == docker.Name,
+				"rootless": os.Geteuid() != 0,
+				"npm":      present(peers),
+				"jq":       name != native.Name || found("jq"),
+			}, map[string]string{"NPM": peers, "MCP_BRIDGE_RUNTIME": name}, prepare)
 		})
 	}
+}
+
+// rootful makes the policies of a scenario allow what an engine that runs as
+// root wants to be allowed: those that it has written, at their ends, where no
+// line moves; and the built-in ones.
+func rootful(e *testscript.Env) error {
+	own := filepath.Join(e.WorkDir, ".policies")
+	if err := os.CopyFS(own, os.DirFS("policies")); err != nil {
+		return err
+	}
+	e.Setenv("BRIDGE_POLICIES", own)
+	return filepath.WalkDir(e.WorkDir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".cue" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(text, []byte("profiles: ")) {
+			return err
+		}
+		return os.WriteFile(path, append(text, "\nprofiles: [string]: rootful: true\n"...), 0o644)
+	})
 }
 
 func present(dir string) bool {

@@ -69,7 +69,7 @@ func (s *session) open() *opening {
 		ctx, cancel := context.WithTimeout(s.ctx, startTimeout)
 		defer cancel()
 		began := time.Now()
-		o.box, o.err = sandbox.Open(ctx, s.engine, spec(s.profile), s.gate.serve)
+		o.box, o.err = sandbox.Open(ctx, s.engine, Spec(s.profile), s.gate.serve)
 		if s.ctx.Err() != nil {
 			return // the bridge is closing, which is no news
 		}
@@ -220,8 +220,8 @@ func serverNames(list []mount) []string {
 	return names
 }
 
-// spec says what a profile's sandbox is made with.
-func spec(p *policy.Profile) sandbox.Spec {
+// Spec says what a profile's sandbox is made with.
+func Spec(p *policy.Profile) sandbox.Spec {
 	return sandbox.Spec{
 		Label:  p.Name,
 		Python: p.Python,

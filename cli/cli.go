@@ -12,9 +12,9 @@ import (
 
 // Main runs the command line of the process and returns its exit status: 0,
 // 1 for a mistake in what was asked to be done, 2 for a mistake in how it was
-// asked.
-func Main() int {
-	cmd, err := newRoot().ExecuteC()
+// asked. The bridge's own guest image is built from the Containerfile.
+func Main(containerfile []byte) int {
+	cmd, err := newRoot(containerfile).ExecuteC()
 	var status exitStatus
 	var usage usageError
 	switch {
@@ -30,8 +30,14 @@ func Main() int {
 		fmt.Fprintf(os.Stderr, "bridge: %v\nbridge: hint: %s\n", err, hint)
 		return 2
 	}
-	fmt.Fprintf(os.Stderr, "bridge: %v\n", err)
+	fmt.Fprintln(os.Stderr, spoken(err.Error()))
 	return 1
+}
+
+// spoken is a message in the voice of the command line. One that brings its
+// own hints has each on a line that begins with "hint: ".
+func spoken(message string) string {
+	return "bridge: " + strings.ReplaceAll(message, "\nhint: ", "\nbridge: hint: ")
 }
 
 // exitStatus ends the process without a further message.
@@ -71,8 +77,8 @@ the level of what is logged on stderr: debug, info, warn or error.
 Exit status: 0; 1 for a mistake in a policy, a profile or a sandbox that does not
 start; 2 for a mistake on the command line. bridge run exits as the code does.`
 
-func newRoot() *cobra.Command {
-	root := newServe()
+func newRoot(containerfile []byte) *cobra.Command {
+	root := newServe(containerfile)
 	root.Use = "bridge"
 	root.Short = "one MCP tool, run_python, for many MCP servers, under a policy"
 	root.Long = manPage
@@ -85,6 +91,7 @@ func newRoot() *cobra.Command {
 		return nil
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newServe(), newRun(), newVet(), newSchema(), newVersion())
+	root.AddCommand(newServe(containerfile), newRun(containerfile), newVet(), newDoctor(containerfile),
+		newImage(containerfile), newSchema(), newVersion())
 	return root
 }

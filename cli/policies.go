@@ -14,6 +14,8 @@ import (
 type choice struct {
 	profile  string
 	policies []string
+
+	containerfile []byte // of the bridge's own image
 }
 
 func (c *choice) flags(cmd *cobra.Command) {

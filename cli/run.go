@@ -12,8 +12,8 @@ import (
 	"bridge/bridge"
 )
 
-func newRun() *cobra.Command {
-	var c choice
+func newRun(containerfile []byte) *cobra.Command {
+	c := choice{containerfile: containerfile}
 	var code string
 	var servers []string
 	var timeout int
@@ -63,11 +63,11 @@ func run(c *choice, r bridge.Request) error {
 	if strings.TrimSpace(r.Code) == "" {
 		return usagef("the code is blank")
 	}
-	b, err := c.bridge(slog.LevelWarn)
+	b, end, err := c.bridge(slog.LevelWarn)
 	if err != nil {
 		return err
 	}
-	defer b.Close()
+	defer end()
 	ctx, stop := signals()
 	defer stop()
 	t := terminal{out: os.Stdout, err: os.Stderr}
@@ -104,7 +104,7 @@ func (t *terminal) finish(r *bridge.Report) error {
 	}
 	switch {
 	case r.Message != "":
-		fmt.Fprintf(t.err, "bridge: %s\n", r.Message)
+		fmt.Fprintln(t.err, spoken(r.Message))
 	case r.Result.Error != nil:
 		fmt.Fprintln(t.err, strings.TrimSuffix(r.Result.Error.Traceback, "\n"))
 	}

@@ -14,13 +14,11 @@ import (
 
 	"bridge/bridge"
 	"bridge/policy"
-	"bridge/sandbox"
-	"bridge/sandbox/native"
 	"bridge/upstream"
 )
 
-func newServe() *cobra.Command {
-	var c choice
+func newServe(containerfile []byte) *cobra.Command {
+	c := choice{containerfile: containerfile}
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "serve run_python over MCP on stdin and stdout (what bridge does without a command)",
@@ -39,11 +37,11 @@ func noArgs(_ *cobra.Command, args []string) error {
 }
 
 func serve(c *choice) error {
-	b, err := c.bridge(slog.LevelInfo)
+	b, end, err := c.bridge(slog.LevelInfo)
 	if err != nil {
 		return err
 	}
-	defer b.Close()
+	defer end()
 	if term.IsTerminal(int(os.Stdin.Fd())) {
 		fmt.Fprintf(os.Stderr, "bridge: waiting for an MCP client on stdin, under profile %q\n", c.profile)
 		fmt.Fprintf(os.Stderr, "bridge: hint: a client starts this command itself: claude mcp add bridge -- bridge --profile %s\n", c.profile)
@@ -67,37 +65,26 @@ func signals() (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 }
 
-// bridge puts together what the chosen profile asks for.
-func (c *choice) bridge(level slog.Level) (*bridge.Bridge, error) {
+// bridge puts together what the chosen profile asks for. What it returns
+// beside the bridge ends all of it.
+func (c *choice) bridge(level slog.Level) (*bridge.Bridge, func(), error) {
 	log, err := newLog(level)
 	if err != nil {
-		return nil, report(err)
+		return nil, nil, report(err)
 	}
 	p, err := c.load()
 	if err != nil {
 		var list policy.Errors
 		if errors.As(err, &list) {
-			return nil, report(list)
+			return nil, nil, report(list)
 		}
-		return nil, err
+		return nil, nil, err
 	}
-	e, err := engine(p)
-	if err != nil {
-		return nil, err
-	}
-	return bridge.New(bridge.Options{
+	e := c.engine(p, log)
+	b := bridge.New(bridge.Options{
 		Profile: p, Engine: e, Upstream: upstream.New(definitions(p), log), Version: version, Log: log,
-	}), nil
-}
-
-// engine returns the engine that a profile names. An engine that is named and
-// is not there is an error, never another engine.
-func engine(p *policy.Profile) (sandbox.Engine, error) {
-	switch p.Engine {
-	case "", "native":
-		return native.New(), nil
-	}
-	return nil, fmt.Errorf("profile %q wants the engine %q, which this version does not have; engines: native", p.Name, p.Engine)
+	})
+	return b, func() { b.Close(); e.Close() }, nil
 }
 
 // definitions are the servers that a profile mounts, as package upstream

@@ -92,7 +92,8 @@ func mcpConnect(ts *testscript.TestScript, a *agent, args []string) error {
 // environ is the scenario's environment, as far as commands are to see it.
 func environ(ts *testscript.TestScript) []string {
 	var env []string
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME", "TOY_LOG", "BRIDGE_POLICIES", "SECRET", "NPM", "GOCOVERDIR"} {
+	names := []string{"PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME", "TOY_LOG", "BRIDGE_POLICIES", "SECRET", "NPM", "GOCOVERDIR"}
+	for _, name := range append(names, engineVariables...) {
 		if v := ts.Getenv(name); v != "" {
 			env = append(env, name+"="+v)
 		}

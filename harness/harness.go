@@ -17,9 +17,13 @@ import (
 // failure: CI sets it to 1.
 const Require = "BRIDGE_TEST_REQUIRE"
 
+// engineVariables tell clients of podman and docker where these are.
+var engineVariables = []string{"XDG_RUNTIME_DIR", "CONTAINER_HOST", "DOCKER_HOST"}
+
 // Run runs the scenarios of a folder. The commands are those of testscript and
-// those listed in Commands; the conditions are those given.
-func Run(t *testing.T, dir string, conditions map[string]bool, env map[string]string) {
+// those listed in Commands; the conditions and the variables are those given.
+// If prepare is not nil it is called for each scenario before it begins.
+func Run(t *testing.T, dir string, conditions map[string]bool, env map[string]string, prepare func(*testscript.Env) error) {
 	testscript.RunT(strict{t}, testscript.Params{
 		Dir:                 dir,
 		Cmds:                Commands(),
@@ -37,6 +41,13 @@ func Run(t *testing.T, dir string, conditions map[string]bool, env map[string]st
 			e.Defer(func() { e.Values[agentKey{}].(*agent).end() })
 			for name, value := range env {
 				e.Setenv(name, value)
+			}
+			// Where engines listen is the machine's to say.
+			for _, name := range engineVariables {
+				e.Setenv(name, os.Getenv(name))
+			}
+			if prepare != nil {
+				return prepare(e)
 			}
 			return nil
 		},

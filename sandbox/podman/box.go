@@ -1,0 +1,263 @@
+package podman
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"sync"
+	"syscall"
+	"time"
+
+	"bridge/sandbox"
+
+	"github.com/containers/podman/v5/pkg/bindings/containers"
+	"github.com/containers/podman/v5/pkg/errorhandling"
+)
+
+const (
+	// lonely is how long a container may go on that nobody can speak to.
+	lonely = sandbox.Grace + time.Second
+
+	// lastTry bounds how long the engine tries to end a container when podman
+	// does not answer. After that its owner's label is what it is ended by.
+	lastTry = 20 * time.Second
+)
+
+// box is one running sandbox. Its container's first process is the first of a
+// pid namespace: when that ends, the kernel kills the others.
+type box struct {
+	engine *Engine
+	name   string // of the container
+	held   map[string]string
+	wire   net.Conn
+	reader *bufio.Reader // of the wire
+	stdin  *input
+	stdout *stream
+	stderr *stream
+	killed chan struct{} // closed when it is to be killed
+	kill   sync.Once
+	done   chan struct{}
+
+	// Set before done is closed.
+	exit sandbox.Exit
+	oom  bool
+}
+
+func newBox(e *Engine, p *plan) *box {
+	return &box{
+		engine: e,
+		name:   p.spec.Name,
+		held:   p.held,
+		stdout: newStream(),
+		stderr: newStream(),
+		killed: make(chan struct{}),
+		done:   make(chan struct{}),
+	}
+}
+
+// attend watches the container until nothing of it is left.
+func (b *box) attend(s *service) {
+	var others sync.WaitGroup
+	ended := make(chan struct{})
+	others.Go(func() {
+		select {
+		case <-b.killed:
+			b.stdout.discard()
+			b.stderr.discard()
+			b.killContainer(ended)
+		case <-ended:
+		}
+	})
+	found := make(chan *counter, 1)
+	others.Go(func() { found <- b.counter(s) })
+	go func() {
+		defer b.engine.drop(b)
+		defer close(b.done)
+		b.demux()
+		// Before podman comes to remove the cgroup.
+		select {
+		case c := <-found:
+			b.oom = c.kills() > 0
+			found <- c
+		default:
+		}
+		b.stdin.Close()
+		b.wire.Close()
+		lost := b.lost(s)
+		b.settle()
+		b.exit.Engine = lost
+		close(ended)
+		others.Wait()
+		(<-found).close()
+	}()
+}
+
+// lost tells whether the wire ended because the service did.
+func (b *box) lost(s *service) error {
+	select {
+	case <-b.killed:
+		return nil
+	default:
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if s.answers(ctx) {
+		return nil
+	}
+	return fmt.Errorf("podman at %s does not answer any more", s.place.name)
+}
+
+// counter looks for the kernel's count, meanwhile.
+func (b *box) counter(s *service) *counter {
+	if !s.local() || b.held["memory"] != "cgroup" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	data, err := containers.Inspect(s.with(ctx), b.name, nil)
+	if err != nil {
+		return nil
+	}
+	return openCounter(data.State.CgroupPath)
+}
+
+func (b *box) Stdin() io.WriteCloser { return b.stdin }
+func (b *box) Stdout() io.Reader     { return b.stdout }
+func (b *box) Stderr() io.Reader     { return b.stderr }
+
+func (b *box) Kill() { b.kill.Do(func() { close(b.killed) }) }
+
+func (b *box) Wait() sandbox.Exit {
+	<-b.done
+	return b.exit
+}
+
+func (b *box) OutOfMemory() bool {
+	select {
+	case <-b.done:
+		return b.oom
+	default:
+		return false
+	}
+}
+
+func (b *box) Limits() map[string]string { return maps.Clone(b.held) }
+
+// killContainer sends SIGKILL until podman has taken it or nothing is left to
+// kill.
+func (b *box) killContainer(ended <-chan struct{}) {
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		err := b.call(func(ctx context.Context) error {
+			return containers.Kill(ctx, b.name, new(containers.KillOptions).WithSignal("KILL"))
+		})
+		if err == nil || answered(err) {
+			return
+		}
+		select {
+		case <-ended:
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// settle finds out how the container ended, before podman forgets it, and sees
+// it removed.
+func (b *box) settle() {
+	b.exit = sandbox.Exit{Code: -1}
+	started := time.Now()
+	for pause := 2 * time.Millisecond; time.Since(started) < lastTry; pause = min(2*pause, 250*time.Millisecond) {
+		running, err := b.look()
+		if err == nil && !running {
+			break
+		}
+		if time.Since(started) > lonely {
+			b.Kill()
+		}
+		time.Sleep(pause)
+	}
+	b.remove()
+}
+
+// look asks podman how the container is, and notes how it ended.
+func (b *box) look() (running bool, err error) {
+	err = b.call(func(ctx context.Context) error {
+		data, err := containers.Inspect(ctx, b.name, nil)
+		if err != nil {
+			return err
+		}
+		if running = data.State.Running || data.State.Status == "stopping"; !running {
+			b.exit = exitOf(data.State.ExitCode)
+			b.oom = b.oom || data.State.OOMKilled
+		}
+		return nil
+	})
+	if answered(err) {
+		// Podman has removed it already.
+		select {
+		case <-b.killed:
+			b.exit = sandbox.Exit{Code: -1, Signal: int(syscall.SIGKILL)}
+		default:
+		}
+		return false, nil
+	}
+	return running, err
+}
+
+// exitOf undoes what conmon does with the status of a process that a signal
+// ended. A process that exits with such a status itself is taken for one.
+func exitOf(code int32) sandbox.Exit {
+	const signals = 64
+	if code > 128 && code <= 128+signals {
+		return sandbox.Exit{Code: -1, Signal: int(code - 128)}
+	}
+	return sandbox.Exit{Code: int(code)}
+}
+
+// remove sees that the container is not there any more.
+func (b *box) remove() {
+	err := b.call(func(ctx context.Context) error {
+		_, err := containers.Remove(ctx, b.name, new(containers.RemoveOptions).WithForce(true).WithIgnore(true).WithTimeout(0))
+		return err
+	})
+	if err != nil && !missing(err) {
+		b.engine.log.Warn("a container could not be removed; it is at the next start", "container", b.name, "cause", err)
+	}
+}
+
+// abandon takes back a container that did not come up.
+func (b *box) abandon() {
+	if b.wire != nil {
+		b.wire.Close()
+	}
+	b.remove()
+	b.engine.drop(b)
+}
+
+// call asks the service that there is now: the one that made the container may
+// have been restarted.
+func (b *box) call(do func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	s, err := b.engine.again(ctx)
+	if err != nil {
+		return err
+	}
+	return do(s.with(ctx))
+}
+
+// answered tells whether an error is an answer of podman, and no want of one.
+func answered(err error) bool {
+	var answer *errorhandling.ErrorModel
+	return errors.As(err, &answer) && answer.ResponseCode < http.StatusInternalServerError
+}
+
+func missing(err error) bool {
+	var answer *errorhandling.ErrorModel
+	return errors.As(err, &answer) && answer.ResponseCode == http.StatusNotFound
+}

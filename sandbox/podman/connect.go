@@ -1,0 +1,265 @@
+package podman
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"bridge/sandbox"
+
+	"github.com/containers/podman/v5/libpod/define"
+	"github.com/containers/podman/v5/pkg/bindings"
+	"github.com/containers/podman/v5/pkg/bindings/system"
+)
+
+// patience bounds what one service may take to answer.
+const patience = 10 * time.Second
+
+// A service is a podman that answered.
+type service struct {
+	place   place
+	conn    context.Context // carries the connection, as the bindings want it
+	info    *define.Info
+	keeper  *keeper // nil for a service that a reaper cannot reach
+	own     bool    // whether it is one that we have started
+	rootful bool    // whether it was sought with leave to run as root
+}
+
+// with gives a context the connection.
+func (s *service) with(ctx context.Context) context.Context {
+	return joined{Context: ctx, conn: s.conn}
+}
+
+// joined ends with the one context and has the values of the other as well:
+// the bindings keep the connection in the context of the call.
+type joined struct {
+	context.Context
+	conn context.Context
+}
+
+func (j joined) Value(key any) any {
+	if v := j.Context.Value(key); v != nil {
+		return v
+	}
+	return j.conn.Value(key)
+}
+
+func (s *service) rootless() bool { return s.info.Host.Security.Rootless }
+
+// local tells whether the service sees the files and the processes that we see.
+func (s *service) local() bool { return s.place.socket() != "" && !s.place.guest }
+
+// close gives back the connections.
+func (s *service) close() {
+	if c, err := bindings.GetClient(s.conn); err == nil {
+		c.Client.CloseIdleConnections()
+	}
+}
+
+// allowed tells whether the spec lets this service be used.
+func (s *service) allowed(spec sandbox.Spec) error {
+	if s.rootless() || spec.Rootful || os.Geteuid() == 0 || s.place.guest {
+		return nil
+	}
+	return fmt.Errorf("podman at %s runs as root, which the profile does not allow; set rootful: true in the profile, or start your own: systemctl --user start podman.socket", s.place.name)
+}
+
+// connect returns the service that was found, or finds one.
+func (e *Engine) connect(ctx context.Context, spec sandbox.Spec) (*service, error) {
+	e.dialing.Lock()
+	defer e.dialing.Unlock()
+	e.mu.Lock()
+	s, closed, busy := e.service, e.closed, len(e.live) > 0
+	e.mu.Unlock()
+	// An engine that is being closed still has to end what is alive.
+	if closed && !busy {
+		return nil, errClosed
+	}
+	if s != nil && s.allowed(spec) == nil && s.answers(ctx) {
+		return s, nil
+	}
+	found, err := e.find(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	found.rootful = spec.Rootful
+	e.mu.Lock()
+	e.service = found
+	e.mu.Unlock()
+	if s != nil {
+		s.close()
+	}
+	e.working.Go(func() { e.sweep(found) })
+	return found, nil
+}
+
+// again returns the service for what is alive already.
+func (e *Engine) again(ctx context.Context) (*service, error) {
+	e.mu.Lock()
+	rootful := e.service != nil && e.service.rootful
+	e.mu.Unlock()
+	return e.connect(ctx, sandbox.Spec{Rootful: rootful})
+}
+
+// answers tells whether a service that was there still is.
+func (s *service) answers(ctx context.Context) bool {
+	if path := s.place.socket(); path != "" {
+		c, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
+		if err != nil {
+			return false
+		}
+		c.Close()
+		return true
+	}
+	_, err := bindings.NewConnectionWithOptions(s.with(ctx), s.place.options)
+	return err == nil
+}
+
+// find tries each place, and starts a service if none is there.
+func (e *Engine) find(ctx context.Context, spec sandbox.Spec) (*service, error) {
+	all, err := e.places(spec.Rootful)
+	if err != nil {
+		return nil, err
+	}
+	var tried []string
+	for _, p := range all {
+		s, err := dial(ctx, p)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err == nil {
+			err = s.allowed(spec)
+			if err == nil {
+				err = e.watch(ctx, s)
+			}
+			if err != nil {
+				s.close()
+			}
+		}
+		if err == nil {
+			return s, nil
+		}
+		if p.asked {
+			return nil, fmt.Errorf("%s: %w; start podman there, or unset the variable", p.name, err)
+		}
+		tried = append(tried, fmt.Sprintf("%s: %v", p.name, err))
+	}
+	if _, err := exec.LookPath("podman"); err != nil {
+		return nil, fmt.Errorf("podman does not answer (%s) and is not installed; install podman, or name another engine", strings.Join(tried, ", "))
+	}
+	s, err := e.own(ctx)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("podman does not answer (%s) and podman system service does not start: %w", strings.Join(tried, ", "), err)
+	}
+	return s, nil
+}
+
+// watch sees that a reaper is there for a service that one can reach. From a
+// distant one the guest's end of file is what ends it, and a later sweep.
+func (e *Engine) watch(ctx context.Context, s *service) (err error) {
+	if path := s.place.socket(); path != "" {
+		s.keeper, err = e.reap(ctx, path)
+	}
+	return err
+}
+
+// dial connects and asks the service about itself.
+func dial(ctx context.Context, p place) (*service, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	// The bindings try three times, with pauses; that nobody listens is known
+	// at once.
+	if path := p.socket(); path != "" {
+		c, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
+		if err != nil {
+			return nil, cause(err)
+		}
+		c.Close()
+	}
+	conn, err := bindings.NewConnectionWithOptions(ctx, p.options)
+	if err != nil {
+		return nil, cause(err)
+	}
+	s := &service{place: p, conn: conn}
+	s.info, err = system.Info(s.with(ctx), nil)
+	if err == nil && s.info.Host == nil {
+		err = errors.New("it says nothing about its host")
+	}
+	if err != nil {
+		s.close()
+		return nil, fmt.Errorf("asking podman about itself: %w", cause(err))
+	}
+	return s, nil
+}
+
+// cause is the reason of a connection that failed, without the path, which
+// the place has already named.
+func cause(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errors.New("no such file")
+	case errors.Is(err, fs.ErrPermission):
+		return errors.New("permission denied")
+	case errors.Is(err, context.DeadlineExceeded):
+		return errors.New("no answer in time")
+	}
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Err
+	}
+	return err
+}
+
+// diagnose words an error of a call: that the service is gone says more than
+// what the connection was doing at the time.
+func (s *service) diagnose(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return fmt.Errorf("podman at %s does not answer: %w", s.place.name, cause(err))
+	}
+	return err
+}
+
+// holds tells how the service holds each limit, "" where it does not.
+func (s *service) holds() map[string]string {
+	held := map[string]string{
+		"memory": "", "cpus": "", "pids": "rlimit",
+		"files": "rlimit", "tmp": "tmpfs", "workspace": "tmpfs", "shm": "tmpfs",
+	}
+	host := s.info.Host
+	if s.rootless() && host.CgroupsVersion == "v1" {
+		return held
+	}
+	for name, controller := range map[string]string{"memory": "memory", "cpus": "cpu", "pids": "pids"} {
+		if slices.Contains(host.CgroupControllers, controller) {
+			held[name] = "cgroup"
+		}
+	}
+	return held
+}
+
+// fits tells whether the service holds what the spec demands to be held.
+func (s *service) fits(spec sandbox.Spec) error {
+	if !spec.Enforced {
+		return nil
+	}
+	loose := s.loose()
+	if len(loose) == 0 {
+		return nil
+	}
+	why := "its cgroups are not delegated; run: systemctl --user restart podman.socket on a machine that delegates them, or use a podman that runs as root, with rootful: true"
+	if s.info.Host.CgroupsVersion == "v1" {
+		why = "rootless on cgroup v1; use a machine with cgroup v2, or a podman that runs as root, with rootful: true"
+	}
+	return fmt.Errorf("podman cannot hold the limits of %s: %s", strings.Join(loose, ", "), why)
+}

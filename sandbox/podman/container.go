@@ -1,0 +1,254 @@
+package podman
+
+import (
+	"crypto/rand"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bridge/sandbox"
+
+	"github.com/containers/podman/v5/pkg/specgen"
+	"github.com/opencontainers/runtime-spec/specs-go"
+	"go.podman.io/image/v5/manifest"
+)
+
+const (
+	// guestID is the user and the group that the guest is.
+	guestID = "65534:65534"
+
+	// period is that of the CPU quota, in microseconds.
+	period = 100000
+
+	// crowd bounds the processes of all sandboxes of a user together, where a
+	// cgroup bounds each of them: RLIMIT_NPROC counts by user.
+	crowd = 4096
+)
+
+// environment is all of the guest's.
+var environment = map[string]string{
+	"PATH":                    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+	"HOME":                    "/workspace",
+	"TMPDIR":                  "/tmp",
+	"LANG":                    "C.UTF-8",
+	"PYTHONDONTWRITEBYTECODE": "1",
+	"MPLBACKEND":              "Agg",
+	// Each arena of malloc reserves 64 MiB of the address space.
+	"MALLOC_ARENA_MAX": "2",
+}
+
+// masked is what podman shows in a container, and no session needs.
+var masked = []string{"/sys", "/dev/mqueue", "/proc/version", "/proc/keys", "/proc/sysrq-trigger", "/proc/config.gz", "/proc/modules", "/proc/kallsyms"}
+
+// A plan is a container to be made.
+type plan struct {
+	spec *specgen.SpecGenerator
+	held map[string]string
+}
+
+// plan says what container a spec means. Whatever is not set here is podman's
+// default, which containers.conf may change: what matters is set, always.
+func (e *Engine) plan(s *service, spec sandbox.Spec, image string, args []string) (*plan, error) {
+	limits := withDefaults(spec.Limits)
+	mounts, err := mounts(spec, s.local())
+	if err != nil {
+		return nil, err
+	}
+	held := s.holds()
+	g := specgen.NewSpecGenerator(image, false)
+	g.Entrypoint = []string{"python3"}
+	g.Command = args
+	g.Name = "bridge-" + strings.ToLower(rand.Text())
+	g.Labels = map[string]string{labelUse: or(spec.Label, "sandbox"), labelOwner: e.owner}
+	g.Env = maps.Clone(environment)
+	g.UnsetEnvAll = new(true)
+	g.EnvHost = new(false)
+	g.HTTPProxy = new(false)
+	g.Stdin = new(true)
+	g.Terminal = new(false)
+	// Podman forgets how a container ended that it removes itself. It has to
+	// where no reaper of ours can.
+	g.Remove = new(s.keeper == nil)
+	g.StopTimeout = new(uint(0))
+	g.Systemd = "false"
+	g.SdNotifyMode = "ignore"
+	g.RestartPolicy = "no"
+	g.LogConfiguration = &specgen.LogConfig{Driver: "none"}
+	g.HealthConfig = &manifest.Schema2HealthConfig{Test: []string{"NONE"}}
+	g.Hostname = "sandbox"
+	g.Init = new(false)
+	g.WorkDir = "/workspace"
+	g.Mounts = append(tmpfs(limits), mounts...)
+	g.ImageVolumeMode = "ignore"
+	if g.SeccompProfilePath, err = s.seccomp(); err != nil {
+		return nil, err
+	}
+	confine(g)
+	if err := adjust(g, spec); err != nil {
+		return nil, err
+	}
+	bound(g, limits, held)
+	return &plan{spec: g, held: held}, nil
+}
+
+// confine takes everything from the container that a session does not need.
+func confine(g *specgen.SpecGenerator) {
+	g.NetNS = specgen.Namespace{NSMode: specgen.NoNetwork}
+	g.PidNS = specgen.Namespace{NSMode: specgen.Private}
+	g.UtsNS = specgen.Namespace{NSMode: specgen.Private}
+	g.IpcNS = specgen.Namespace{NSMode: specgen.None}
+	g.CgroupNS = specgen.Namespace{NSMode: specgen.Private}
+	g.UseImageHosts = new(true)
+	g.UseImageResolvConf = new(true)
+	g.Privileged = new(false)
+	g.User = guestID
+	g.CapDrop = []string{"ALL"}
+	g.NoNewPrivileges = new(true)
+	g.ReadOnlyFilesystem = new(true)
+	g.ReadWriteTmpfs = new(false)
+	g.Passwd = new(false)
+	g.Mask = masked
+	g.Umask = "0022"
+}
+
+// adjust does what the operator wants in addition. Nothing of it may take the
+// place of what confine has set.
+func adjust(g *specgen.SpecGenerator, spec sandbox.Spec) error {
+	if spec.User != "" {
+		user, group, _ := strings.Cut(spec.User, ":")
+		if n, err := strconv.ParseUint(user, 10, 31); err != nil || n == 0 || group == "0" {
+			return fmt.Errorf("user %q: must be numbers of a user and a group other than root's, as in %q", spec.User, guestID)
+		}
+		g.User = spec.User
+	}
+	for _, option := range spec.SecurityOpt {
+		name, value, _ := strings.Cut(option, "=")
+		switch {
+		case name == "no-new-privileges" && value != "false":
+		case name == "label" && value != "disable" && value != "nested":
+			g.SelinuxOpts = append(g.SelinuxOpts, value)
+		case name == "apparmor" && value != "unconfined" && value != "":
+			g.ApparmorProfile = value
+		case name == "mask" && value != "":
+			g.Mask = append(slices.Clone(g.Mask), strings.Split(value, ":")...)
+		default:
+			return fmt.Errorf("security option %q is not one that adds to podman's confinement; these are: label=…, apparmor=PROFILE, mask=PATHS", option)
+		}
+	}
+	return nil
+}
+
+// bound sets the limits. One that the service cannot hold is left out, since
+// not every version of podman would leave it out itself.
+func bound(g *specgen.SpecGenerator, l sandbox.Limits, held map[string]string) {
+	r := &specs.LinuxResources{}
+	if held["memory"] != "" {
+		// Equal: no swap beyond the memory.
+		r.Memory = &specs.LinuxMemory{Limit: &l.Memory, Swap: &l.Memory}
+	}
+	if held["cpus"] != "" {
+		// A thousandth of a second is the least that the kernel takes.
+		r.CPU = &specs.LinuxCPU{Quota: new(max(int64(math.Ceil(l.CPUs*period)), 1000)), Period: new(uint64(period))}
+	}
+	nproc := l.PIDs
+	if held["pids"] == "cgroup" {
+		r.Pids = &specs.LinuxPids{Limit: l.PIDs}
+		nproc = max(crowd, l.PIDs)
+	}
+	g.ResourceLimits = r
+	g.OOMScoreAdj = new(1000)
+	limit := func(name string, value int64) specs.POSIXRlimit {
+		v := ceiling(name, uint64(value))
+		return specs.POSIXRlimit{Type: name, Soft: v, Hard: v}
+	}
+	const slack = 1 << 20
+	g.Rlimits = []specs.POSIXRlimit{
+		limit("core", 0),
+		limit("memlock", 0),
+		limit("msgqueue", 0),
+		limit("nice", 0),
+		limit("rtprio", 0),
+		limit("sigpending", crowd),
+		limit("nofile", l.Files),
+		limit("nproc", nproc),
+		// A little above the largest tmpfs, so that a full one is "no space
+		// left on device" and not a signal.
+		limit("fsize", max(l.Tmp, l.Workspace, l.Shm)+slack),
+		// One process alone learns of its limit by a MemoryError, which loses
+		// less than being killed.
+		limit("data", l.Memory),
+		limit("as", l.Memory+1<<30),
+	}
+}
+
+// inodes bounds the files in each tmpfs, since empty ones take no bytes of it.
+const inodes = 16384
+
+// tmpfs are the places to write. Programs may be run from two of them:
+// packages with compiled parts, or a script that the guest wrote.
+func tmpfs(l sandbox.Limits) []specs.Mount {
+	one := func(target string, size int64, exec string) specs.Mount {
+		return specs.Mount{Type: "tmpfs", Source: "tmpfs", Destination: target, Options: []string{
+			"rw", "nosuid", "nodev", exec, "notmpcopyup", "mode=1777", fmt.Sprintf("size=%d", size)}}
+	}
+	return []specs.Mount{
+		one("/tmp", l.Tmp, "exec"),
+		one("/workspace", l.Workspace, "exec"),
+		one("/dev/shm", l.Shm, "noexec"),
+	}
+}
+
+// mounts are the folders of the host that the spec names.
+func mounts(spec sandbox.Spec, local bool) ([]specs.Mount, error) {
+	var all []specs.Mount
+	for _, m := range spec.Mounts {
+		if !filepath.IsAbs(m.Source) || !path.IsAbs(m.Target) {
+			return nil, fmt.Errorf("mount %q on %q: both must be absolute paths", m.Source, m.Target)
+		}
+		target := path.Clean(m.Target)
+		if slices.Contains([]string{"/", "/tmp", "/workspace", "/dev/shm", "/dev", "/proc", "/sys"}, target) {
+			return nil, fmt.Errorf("mount %q on %q: that is the sandbox's own; choose another target, like /workspace/data", m.Source, m.Target)
+		}
+		if _, err := os.Stat(m.Source); err != nil && local {
+			return nil, fmt.Errorf("mount %q: %w; make it, or take it out of the profile", m.Source, cause(err))
+		}
+		options := []string{"rbind", "nosuid", "nodev", "ro"}
+		if m.Writable {
+			options[3] = "rw"
+		}
+		if m.Relabel {
+			options = append(options, "z")
+		}
+		all = append(all, specs.Mount{Type: "bind", Source: m.Source, Destination: target, Options: options})
+	}
+	return all, nil
+}
+
+// withDefaults fills in what the spec leaves open.
+func withDefaults(l sandbox.Limits) sandbox.Limits {
+	l.Memory = or(l.Memory, 512<<20)
+	l.PIDs = or(l.PIDs, 64)
+	l.Files = or(l.Files, 256)
+	l.Tmp = or(l.Tmp, 64<<20)
+	l.Workspace = or(l.Workspace, 64<<20)
+	l.Shm = or(l.Shm, 64<<20)
+	if !(l.CPUs > 0) { // NaN too
+		l.CPUs = 1
+	}
+	return l
+}
+
+// or is a value, or another one where it is zero or less.
+func or[T int64 | string](value, otherwise T) T {
+	var zero T
+	if value > zero {
+		return value
+	}
+	return otherwise
+}

@@ -1,0 +1,69 @@
+package podman
+
+import (
+	"context"
+	"slices"
+
+	"bridge/sandbox"
+
+	"github.com/containers/podman/v5/pkg/bindings"
+)
+
+// Facts are what podman says of itself.
+type Facts struct {
+	Endpoint string // its address, or what it was named by
+	Own      bool   // whether the bridge has started it
+	Version  string
+	API      string // version of the interface that it speaks
+	System   string // the operating system it runs on
+	Rootless bool
+	Cgroup   string            // "v1" or "v2"
+	Driver   string            // of cgroups: cgroupfs or systemd
+	Runtime  string            // what starts its containers: crun, runc
+	Seccomp  bool              // whether it filters system calls
+	AppArmor bool              // whether it confines containers
+	SELinux  bool              // whether it labels them
+	Limits   map[string]string // how each limit is held, "" where it is not
+	Loose    []string          // names of those that are not
+}
+
+// Describe tells what podman is: what answers, if need be one that is started
+// for it. The spec says whether one that runs as root may be asked.
+func (e *Engine) Describe(ctx context.Context, spec sandbox.Spec) (Facts, error) {
+	s, err := e.connect(ctx, spec)
+	if err != nil {
+		return Facts{}, err
+	}
+	host := s.info.Host
+	f := Facts{
+		Endpoint: s.place.name,
+		Own:      s.own,
+		Version:  s.info.Version.Version,
+		API:      bindings.ServiceVersion(s.conn).String(),
+		System:   host.OS + "/" + host.Arch + ", " + host.Kernel,
+		Rootless: s.rootless(),
+		Cgroup:   host.CgroupsVersion,
+		Driver:   host.CgroupManager,
+		Seccomp:  host.Security.SECCOMPEnabled,
+		AppArmor: host.Security.AppArmorEnabled,
+		SELinux:  host.Security.SELinuxEnabled,
+		Limits:   s.holds(),
+		Loose:    s.loose(),
+	}
+	if host.OCIRuntime != nil {
+		f.Runtime = host.OCIRuntime.Name
+	}
+	return f, nil
+}
+
+// loose are the limits that the service does not hold.
+func (s *service) loose() []string {
+	var names []string
+	for name, how := range s.holds() {
+		if how == "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

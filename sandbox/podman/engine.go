@@ -1,0 +1,208 @@
+package podman
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"bridge/sandbox"
+
+	"github.com/containers/podman/v5/pkg/bindings/containers"
+	"github.com/containers/podman/v5/pkg/bindings/images"
+)
+
+// Options are what an Engine is made with. All fields may be left out.
+type Options struct {
+	Image string       // of a spec that names none
+	Log   *slog.Logger // what is worth a line; nil: nothing is
+}
+
+// Engine makes sandboxes with podman. It is safe for use by several goroutines.
+type Engine struct {
+	image string
+	log   *slog.Logger
+	owner string // the label's value that says whose a container is
+
+	places func(rootful bool) ([]place, error) // where to look for a service
+
+	dialing sync.Mutex     // held while a connection is sought
+	working sync.WaitGroup // goroutines of the engine and of its sandboxes
+
+	mu      sync.Mutex // guards what follows
+	closed  bool
+	service *service        // nil while there is none
+	keepers []*keeper       // of every service that containers were made on
+	live    map[string]*box // by the container's name, from before it is made until it is gone
+}
+
+// New returns an engine. Nothing is looked for or started before it is used.
+func New(o Options) *Engine {
+	log := o.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Engine{
+		image:  o.Image,
+		log:    log,
+		owner:  self(),
+		places: places,
+		live:   make(map[string]*box),
+	}
+}
+
+// Name returns "podman".
+func (e *Engine) Name() string { return Name }
+
+// Ready asks the service whether it answers, may be used, holds the limits if
+// they are demanded, and has the image.
+func (e *Engine) Ready(ctx context.Context, spec sandbox.Spec) error {
+	s, err := e.connect(ctx, spec)
+	if err != nil {
+		return err
+	}
+	if err := s.fits(spec); err != nil {
+		return err
+	}
+	name, err := e.imageOf(spec)
+	if err != nil {
+		return err
+	}
+	there, err := images.Exists(s.with(ctx), name, nil)
+	if err != nil {
+		return fmt.Errorf("asking podman for the image %q: %w", name, err)
+	}
+	if !there {
+		return e.missing(name)
+	}
+	return nil
+}
+
+// imageOf is the image that a spec means.
+func (e *Engine) imageOf(spec sandbox.Spec) (string, error) {
+	switch {
+	case spec.Image != "":
+		return spec.Image, nil
+	case e.image != "":
+		return e.image, nil
+	}
+	return "", errors.New("no image is named; name one with image: in the profile")
+}
+
+// missing is the error of an image that podman does not have.
+func (e *Engine) missing(name string) error {
+	if name == e.image {
+		return fmt.Errorf("image %q is not on podman; run: bridge image build", name)
+	}
+	return fmt.Errorf("image %q is not on podman; run: podman pull %s", name, name)
+}
+
+var errClosed = errors.New("the podman engine is closed")
+
+// Start makes a container, attaches to it and starts it.
+func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (sandbox.Sandbox, error) {
+	s, err := e.connect(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.fits(spec); err != nil {
+		return nil, err
+	}
+	image, err := e.imageOf(spec)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := e.plan(s, spec, image, args)
+	if err != nil {
+		return nil, err
+	}
+	b, err := e.start(ctx, s, plan)
+	switch {
+	case err == nil:
+		return b, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	// Not every version of podman says so by the status of its answer.
+	if there, unknown := images.Exists(s.with(ctx), image, nil); unknown == nil && !there {
+		return nil, e.missing(image)
+	}
+	return nil, fmt.Errorf("starting a container: %w", s.diagnose(err))
+}
+
+// start brings a container up. What was begun and did not work is taken back
+// before it returns.
+func (e *Engine) start(ctx context.Context, s *service, p *plan) (*box, error) {
+	b := newBox(e, p)
+	if !e.add(b) {
+		return nil, errClosed
+	}
+	created, err := containers.CreateWithSpec(s.with(ctx), p.spec, nil)
+	for _, w := range created.Warnings {
+		e.log.Warn("podman warns about a sandbox", "text", w)
+	}
+	if err == nil {
+		err = b.attach(ctx, s)
+	}
+	if err == nil {
+		err = containers.Start(s.with(ctx), b.name, nil)
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		// It may have been made even if that was not told.
+		b.abandon()
+		return nil, err
+	}
+	b.attend(s)
+	return b, nil
+}
+
+// add makes a box one of the engine's, unless the engine is closed.
+func (e *Engine) add(b *box) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return false
+	}
+	e.live[b.name] = b
+	e.working.Add(1)
+	return true
+}
+
+func (e *Engine) drop(b *box) {
+	e.mu.Lock()
+	delete(e.live, b.name)
+	e.mu.Unlock()
+	e.working.Done()
+}
+
+// Close kills what is left, waits for it, and ends what the engine has
+// started. Sandboxes cannot be started any more.
+func (e *Engine) Close() {
+	e.mu.Lock()
+	e.closed = true
+	var left []*box
+	for _, b := range e.live {
+		left = append(left, b)
+	}
+	e.mu.Unlock()
+	for _, b := range left {
+		b.Kill()
+	}
+	e.working.Wait()
+	e.dialing.Lock() // whoever was at it is done, and nobody begins any more
+	defer e.dialing.Unlock()
+	e.mu.Lock()
+	s, keepers := e.service, e.keepers
+	e.service, e.keepers = nil, nil
+	e.mu.Unlock()
+	if s != nil {
+		s.close()
+	}
+	for _, k := range keepers {
+		k.close()
+	}
+}

@@ -1,0 +1,60 @@
+package podman
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"bridge/sandbox"
+)
+
+// helpers are what the test binary does in the place of its tests.
+var helpers = map[string]func(){"hold": holdSandboxes}
+
+// ownEnv tells a helper to use a service of its own.
+const ownEnv = "BRIDGE_TEST_OWN_SERVICE"
+
+// nowhere is where to look if no service is to be found.
+func nowhere(bool) ([]place, error) { return nil, nil }
+
+// stubborn is a tree of processes that ignore signals and the end of stdin,
+// as a session's guest would not.
+const stubborn = `
+import os, signal, time
+for s in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP): signal.signal(s, signal.SIG_IGN)
+for n in range(3):
+    if os.fork() == 0:
+        os.setsid()
+        if n == 2 and os.fork(): os._exit(0)
+        while True: time.sleep(100)
+print("up", flush=True)
+while True: pass
+`
+
+// holdSandboxes starts two sandboxes and a session that is stuck, prints whose
+// they are, and waits to be killed.
+func holdSandboxes() {
+	e := New(Options{Image: testImage()})
+	if os.Getenv(ownEnv) != "" {
+		e.places = nowhere
+	}
+	for range 2 {
+		b, err := e.Start(context.Background(), sandbox.Spec{}, []string{"-I", "-c", stubborn})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		b.Stdout().Read(make([]byte, 3))
+	}
+	s, err := sandbox.Open(context.Background(), e, sandbox.Spec{}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	go s.Run(ctx, sandbox.Run{Code: "import re; re.match('(a*)*b', 'a' * 64)"})
+	fmt.Println(e.owner)
+	select {}
+}

@@ -1,0 +1,105 @@
+package podman
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"bridge/sandbox"
+
+	"github.com/containers/buildah/define"
+	"github.com/containers/podman/v5/pkg/bindings/images"
+	"github.com/containers/podman/v5/pkg/domain/entities/types"
+)
+
+// A Build is an image to be made.
+type Build struct {
+	Tag           string
+	Containerfile []byte
+	Args          map[string]string // values for its ARG lines
+	Output        io.Writer         // of the build's own words, nil to drop them
+	Network       string            // of its RUN lines; "" is host
+	Rootful       bool              // whether a podman that runs as root may be used
+}
+
+// Build builds an image. The context folder holds the Containerfile alone.
+func (e *Engine) Build(ctx context.Context, b Build) error {
+	s, err := e.connect(ctx, sandbox.Spec{Rootful: b.Rootful})
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "bridge-build-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "Containerfile")
+	if err := os.WriteFile(file, b.Containerfile, 0o600); err != nil {
+		return err
+	}
+	out := b.Output
+	if out == nil {
+		out = io.Discard
+	}
+	_, err = images.Build(s.with(ctx), []string{file}, types.BuildOptions{BuildOptions: define.BuildOptions{
+		Args:                    b.Args,
+		CommonBuildOpts:         &define.CommonBuildOptions{},
+		ConfigureNetwork:        define.NetworkDefault,
+		ContextDirectory:        dir,
+		NamespaceOptions:        []define.NamespaceOption{{Name: "network", Host: or(b.Network, "host") == "host", Path: network(b.Network)}},
+		Out:                     out,
+		Err:                     out,
+		ReportWriter:            out,
+		Output:                  b.Tag,
+		OutputFormat:            define.OCIv1ImageManifest,
+		PullPolicy:              define.PullIfMissing,
+		RemoveIntermediateCtrs:  true,
+		ForceRmIntermediateCtrs: true,
+		Layers:                  true,
+	}})
+	if err != nil {
+		return fmt.Errorf("building %q on podman: %w", b.Tag, s.diagnose(err))
+	}
+	return nil
+}
+
+// network is the name of a network other than the host's.
+func network(name string) string {
+	if name == "host" {
+		return ""
+	}
+	return name
+}
+
+// An Image is one that podman has.
+type Image struct {
+	Name    string // with its tag
+	ID      string
+	Size    int64 // bytes
+	Created time.Time
+}
+
+// Images returns the images that have a name, sorted by it.
+func (e *Engine) Images(ctx context.Context) ([]Image, error) {
+	s, err := e.connect(ctx, sandbox.Spec{})
+	if err != nil {
+		return nil, err
+	}
+	list, err := images.List(s.with(ctx), nil)
+	if err != nil {
+		return nil, fmt.Errorf("listing podman's images: %w", s.diagnose(err))
+	}
+	var all []Image
+	for _, i := range list {
+		for _, name := range i.RepoTags {
+			all = append(all, Image{Name: name, ID: i.ID, Size: i.Size, Created: time.Unix(i.Created, 0)})
+		}
+	}
+	slices.SortFunc(all, func(a, b Image) int { return cmp.Compare(a.Name, b.Name) })
+	return all, nil
+}

@@ -1,0 +1,76 @@
+package reaper
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+const (
+	// coming is how long a service may take until it listens.
+	coming = 20 * time.Second
+
+	// going is how long it may take to end.
+	going = 3 * time.Second
+)
+
+// A service is a podman system service that this process has started.
+type service struct {
+	cmd   *exec.Cmd
+	ended chan struct{}
+}
+
+// serve starts a service and waits until it listens. Should all else fail, it
+// ends by itself when nobody has asked it anything for some minutes.
+func serve(o Orders) (*service, error) {
+	var said bytes.Buffer
+	cmd := exec.Command(o.Podman, "--remote=false", "system", "service", "--time=300", "unix://"+o.Socket)
+	cmd.Dir = "/"
+	cmd.Stderr = &said
+	cmd.SysProcAttr = bound()
+	cmd.WaitDelay = time.Second
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	s := &service{cmd: cmd, ended: make(chan struct{})}
+	go func() {
+		defer close(s.ended)
+		cmd.Wait()
+	}()
+	for begun := time.Now(); time.Since(begun) < coming; {
+		if c, err := net.Dial("unix", o.Socket); err == nil {
+			c.Close()
+			return s, nil
+		}
+		select {
+		case <-s.ended:
+			return nil, errors.New(lastLine(said.String()))
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	s.end()
+	return nil, fmt.Errorf("it does not listen after %v", coming)
+}
+
+// end asks the service to end, and makes it.
+func (s *service) end() {
+	terminate(s.cmd.Process)
+	select {
+	case <-s.ended:
+	case <-time.After(going):
+		s.cmd.Process.Kill()
+		<-s.ended
+	}
+}
+
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return "it ended without a word"
+	}
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}

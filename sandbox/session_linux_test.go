@@ -13,6 +13,7 @@ import (
 
 	"bridge/sandbox"
 	"bridge/sandbox/native"
+	"bridge/sandbox/podman"
 )
 
 // engine is one engine with one Python to run the tables on.
@@ -46,8 +47,19 @@ func engines(t *testing.T) []engine {
 	} else {
 		t.Logf("not on the native engine: %v", err)
 	}
+	if box := podmanEngine(); box.Ready(context.Background(), sandbox.Spec{}) == nil {
+		all = append(all, engine{"podman", box, ""})
+	} else {
+		t.Logf("not on podman: %v; BRIDGE_TEST_IMAGE names an image of podman with Python", box.Ready(context.Background(), sandbox.Spec{}))
+	}
 	return all
 }
+
+// podmanEngine is one for all tables. What it has started ends with the
+// process.
+var podmanEngine = sync.OnceValue(func() *podman.Engine {
+	return podman.New(podman.Options{Image: os.Getenv("BRIDGE_TEST_IMAGE")})
+})
 
 // open starts a session that ends with the test.
 func open(t *testing.T, e engine, h sandbox.Handler) *sandbox.Session {

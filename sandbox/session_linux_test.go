@@ -13,6 +13,7 @@ import (
 
 	"bridge/sandbox"
 	"bridge/sandbox/native"
+	"bridge/sandbox/podman"
 )
 
 // engine is one engine with one Python to run the tables on.
@@ -24,7 +25,8 @@ type engine struct {
 
 // engines returns what the tables run on: the engine without isolation with
 // every Python of BRIDGE_TEST_PYTHONS (a list like PATH) or the one on PATH,
-// and the native engine and docker where they are ready.
+// the native engine where it is ready, and the containers' engines that
+// BRIDGE_TEST_ENGINES names.
 func engines(t *testing.T) []engine {
 	t.Helper()
 	var all []engine
@@ -46,13 +48,27 @@ func engines(t *testing.T) []engine {
 	} else {
 		t.Logf("not on the native engine: %v", err)
 	}
-	if box, err := dockerEngine(); err == nil {
-		all = append(all, engine{"docker", box, ""})
-	} else {
-		t.Logf("not on docker: %v", err)
+	// The containers' own packages test them; here they take long.
+	for _, name := range strings.Fields(os.Getenv("BRIDGE_TEST_ENGINES")) {
+		switch name {
+		case "podman":
+			all = append(all, engine{name, podmanEngine(), ""})
+		case "docker":
+			box, err := dockerEngine()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, engine{name, box, ""})
+		}
 	}
 	return all
 }
+
+// podmanEngine is one for all tables. What it has started ends with the
+// process.
+var podmanEngine = sync.OnceValue(func() *podman.Engine {
+	return podman.New(podman.Options{Image: os.Getenv("BRIDGE_TEST_IMAGE")})
+})
 
 // open starts a session that ends with the test.
 func open(t *testing.T, e engine, h sandbox.Handler) *sandbox.Session {

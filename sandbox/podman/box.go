@@ -88,9 +88,8 @@ func (b *box) attend(s *service) {
 		}
 		b.stdin.Close()
 		b.wire.Close()
-		lost := b.lost(s)
 		b.settle()
-		b.exit.Engine = lost
+		b.exit.Engine = b.lost(s)
 		close(ended)
 		others.Wait()
 		(<-found).close()

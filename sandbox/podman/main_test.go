@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -111,4 +112,51 @@ func helper(t testing.TB, name string, env ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, exe)
 	cmd.Env = append(append(os.Environ(), helperEnv+"="+name), env...)
 	return cmd
+}
+
+// ordinaryEnv names a command that runs another as an ordinary user who has
+// subordinate users, the test image, and podman's settings in its environment.
+const ordinaryEnv = "BRIDGE_TEST_ORDINARY"
+
+// TestAsOrdinaryUser runs the tests again on a podman without privileges.
+func TestAsOrdinaryUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Log("this is an ordinary user: the other tests are what this one would run")
+		return
+	}
+	prefix := strings.Fields(os.Getenv(ordinaryEnv))
+	if len(prefix) == 0 {
+		skip(t, ordinaryEnv+" does not say how to run a command as an ordinary user with subordinate users, as in: setpriv --reuid USER --regid USER --init-groups env XDG_RUNTIME_DIR=…")
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The test binary and its data where the user can read them.
+	dir := openDir(t, 0o755)
+	program := filepath.Join(dir, "podman.test")
+	if err := os.WriteFile(program, text, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(dir, "native", "testdata"), os.DirFS(filepath.Join("..", "native", "testdata"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "podman"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	args := append(prefix, "env", "BRIDGE_TEST_REQUIRE="+os.Getenv("BRIDGE_TEST_REQUIRE"), imageEnv+"="+testImage(), program, "-test.v", "-test.count=1")
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	cmd.Dir = filepath.Join(dir, "podman")
+	out, err := cmd.CombinedOutput()
+	t.Logf("as an ordinary user:\n%s", out)
+	if err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(string(out), "--- PASS: Test"); n < 15 {
+		t.Errorf("%d tests passed, want at least 15", n)
+	}
 }

@@ -37,14 +37,24 @@ func openDir(t testing.TB, mode os.FileMode) string {
 	return dir
 }
 
-// source is one of the programs that every engine is tried with.
-func source(t testing.TB, name string) string {
+// source is the text of the programs that every engine is tried with, of the
+// files that the pattern matches.
+func source(t testing.TB, pattern string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "native", "testdata", name))
-	if err != nil {
-		t.Fatal(err)
+	files, err := filepath.Glob(filepath.Join("..", "native", "testdata", pattern))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %v, %v", pattern, files, err)
 	}
-	return string(text)
+	var all strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+		all.WriteString("\n\n")
+	}
+	return all.String()
 }
 
 // host puts things on the host that a sandbox must not get at, and describes
@@ -146,7 +156,7 @@ func without(t *testing.T, text string) string {
 func TestProbes(t *testing.T) {
 	e := newEngine(t)
 	settings := host(t)
-	b := start(t, e, sandbox.Spec{Limits: sandbox.Limits{Tmp: 64 << 20, Memory: 1 << 30}}, without(t, source(t, "probes.py")),
+	b := start(t, e, sandbox.Spec{Limits: sandbox.Limits{Tmp: 64 << 20, Memory: 1 << 30}}, without(t, source(t, "probes/*.py")),
 		`["needed","sealed","rooted","closed"]`, settings)
 	stdout, stderr, exit := collect(t, b)
 	if exit != (sandbox.Exit{}) {
@@ -176,7 +186,7 @@ func TestForeignCalls(t *testing.T) {
 		t.Skip("there is one set of numbers on this architecture")
 	}
 	e := newEngine(t)
-	text := source(t, "probes.py")
+	text := source(t, "probes/*.py")
 	for _, name := range fatal {
 		at := strings.Index(text, "for name, (group, f) in probes.items():")
 		b := start(t, e, sandbox.Spec{}, text[:at]+"print(probes["+strconv.Quote(name)+"][1]())", "[]", "{}")

@@ -1,11 +1,12 @@
 package reaper
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -27,12 +28,16 @@ type service struct {
 // serve starts a service and waits until it listens. Should all else fail, it
 // ends by itself when nobody has asked it anything for some minutes.
 func serve(o Orders) (*service, error) {
-	var said bytes.Buffer
+	// A file, since a pipe may be kept open by processes that stay.
+	said, err := os.Create(filepath.Join(o.Dir, "service.log"))
+	if err != nil {
+		return nil, err
+	}
+	defer said.Close()
 	cmd := exec.Command(o.Podman, "--remote=false", "system", "service", "--time=300", "unix://"+o.Socket)
 	cmd.Dir = "/"
-	cmd.Stderr = &said
+	cmd.Stderr = said
 	cmd.SysProcAttr = bound()
-	cmd.WaitDelay = time.Second
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -48,7 +53,7 @@ func serve(o Orders) (*service, error) {
 		}
 		select {
 		case <-s.ended:
-			return nil, errors.New(lastLine(said.String()))
+			return nil, errors.New(lastLine(said.Name()))
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
@@ -67,8 +72,9 @@ func (s *service) end() {
 	}
 }
 
-func lastLine(text string) string {
-	text = strings.TrimSpace(text)
+func lastLine(file string) string {
+	data, _ := os.ReadFile(file)
+	text := strings.TrimSpace(string(data))
 	if text == "" {
 		return "it ended without a word"
 	}

@@ -28,16 +28,16 @@ var arrows = map[string][]string{
 
 // confined says in which parts of the bridge a library may be known.
 var confined = map[string][]string{
-	"cuelang.org/go":                      {"policy"},
-	"github.com/mark3labs/mcp-go":         {"bridge", "upstream", "harness"},
-	"github.com/spf13/cobra":              {"cli"},
-	"github.com/rogpeppe/go-internal":     {"harness"},
-	"github.com/elastic/go-seccomp-bpf":   {"sandbox"},
-	"github.com/moby/moby":                {"sandbox/docker"},
-	"github.com/moby/profiles":            {"sandbox"},
-	"github.com/godbus/dbus":              {"sandbox"},
-	"github.com/containers":               {"sandbox/podman"},
-	"go.podman.io":                        {"sandbox/podman"},
+	"cuelang.org/go":                    {"policy"},
+	"github.com/mark3labs/mcp-go":       {"bridge", "upstream", "harness"},
+	"github.com/spf13/cobra":            {"cli"},
+	"github.com/rogpeppe/go-internal":   {"harness"},
+	"github.com/elastic/go-seccomp-bpf": {"sandbox"},
+	"github.com/moby/moby":              {"sandbox/docker"},
+	"github.com/moby/profiles":          {"sandbox"},
+	"github.com/godbus/dbus":            {"sandbox"},
+	"github.com/containers":             {"sandbox/podman"},
+	"go.podman.io":                      {"sandbox/podman"},
 }
 
 // TestArrows holds the directions of imports. Tests may import what they like.

@@ -65,12 +65,8 @@ func (p onPodman) images(ctx context.Context, _ sandbox.Spec) ([]stored, error) 
 
 func (p onPodman) describe(ctx context.Context, spec sandbox.Spec) (facts, error) {
 	f, err := p.Describe(ctx, spec)
-	source := ""
-	if f.Own {
-		source = "started by the bridge, for itself"
-	}
 	return facts{
-		endpoint: f.Endpoint, source: source, version: f.Version, api: f.API,
+		endpoint: f.Endpoint, version: f.Version, api: f.API,
 		rootless: f.Rootless, cgroup: strings.TrimPrefix(f.Cgroup, "v"),
 	}, err
 }

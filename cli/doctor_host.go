@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/user"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"bridge/sandbox"
@@ -92,9 +93,10 @@ func subordinates() check {
 	if os.Geteuid() == 0 {
 		return check{what, ok, "not needed by root", ""}
 	}
-	u, err := user.Current()
+	id := strconv.Itoa(os.Geteuid())
+	u, err := user.LookupId(id)
 	if err != nil {
-		return check{what, warn, fmt.Sprintf("this user is not known: %v", err), ""}
+		u = &user.User{Username: id, Uid: id} // not in /etc/passwd, and may be listed all the same
 	}
 	for _, file := range []string{"/etc/subuid", "/etc/subgid"} {
 		if !listed(file, u.Username, u.Uid) {

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -121,7 +122,11 @@ func (c *imageChoice) build(stdout, stderr io.Writer) error {
 	}
 	fmt.Fprintf(stderr, "bridge: building %s on %s\n", b.name, e.Name())
 	if err := e.build(ctx, spec, b); err != nil {
-		return err
+		text := strings.TrimSpace(err.Error())
+		if c.base == "" && ctx.Err() == nil {
+			text += "\nhint: where no registry is reached, name a Debian that the engine has: bridge image build --base IMAGE"
+		}
+		return errors.New(text)
 	}
 	_, err = fmt.Fprintln(stdout, b.name)
 	return err

@@ -126,10 +126,11 @@ func (g *gate) call(ctx context.Context, run *record, name, tool string, args js
 		args = json.RawMessage("{}")
 	}
 	set := run.add(s.Name, tool)
+	// First, so that the policy is not asked about names without end.
+	if err := g.misspelt(s, tool); err != nil {
+		return nil, err
+	}
 	if _, err := g.profile.CheckCall(s.Name, tool, args); err != nil {
-		if hint := g.misspelt(s, tool); hint != nil {
-			return nil, hint
-		}
 		return nil, refuse("policy", "%v", err)
 	}
 	if err := g.known(ctx, s, tool); err != nil {

@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +53,8 @@ func (c *choice) paths() []string {
 	}
 	if dir, err := os.UserConfigDir(); err == nil {
 		dir = filepath.Join(dir, "bridge", "policies")
-		if st, err := os.Stat(dir); err == nil && st.IsDir() {
+		// One that is there and cannot be read must not pass for none.
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 			return []string{dir}
 		}
 	}

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -79,6 +81,7 @@ func run(c *choice, r bridge.Request) error {
 type terminal struct {
 	out, err io.Writer
 	last     string // the last text on stdout
+	lost     error  // why what the code printed could not be written
 }
 
 func (t *terminal) write(stream, text string, skipped int64) {
@@ -89,18 +92,27 @@ func (t *terminal) write(stream, text string, skipped int64) {
 		t.last = text
 	}
 	if skipped > 0 {
-		fmt.Fprintf(w, "\n[%d bytes left out]\n", skipped)
+		text = fmt.Sprintf("\n[%d bytes left out]\n", skipped) + text
 	}
-	io.WriteString(w, text)
+	t.put(w, text)
+}
+
+// put writes, and keeps the first mistake. A reader who has seen enough, as
+// head has, is none.
+func (t *terminal) put(w io.Writer, text string) {
+	_, err := io.WriteString(w, text)
+	if err != nil && t.lost == nil && !errors.Is(err, syscall.EPIPE) {
+		t.lost = fmt.Errorf("writing what the code has printed: %w", err)
+	}
 }
 
 // finish prints what is left to say and returns the exit status.
 func (t *terminal) finish(r *bridge.Report) error {
 	if t.last != "" && !strings.HasSuffix(t.last, "\n") {
-		fmt.Fprintln(t.out)
+		t.put(t.out, "\n")
 	}
 	if r.Result.Value != nil {
-		fmt.Fprintln(t.out, *r.Result.Value)
+		t.put(t.out, *r.Result.Value+"\n")
 	}
 	switch {
 	case r.Message != "":
@@ -110,7 +122,7 @@ func (t *terminal) finish(r *bridge.Report) error {
 	}
 	switch {
 	case r.Status == bridge.Success:
-		return nil
+		return t.lost
 	case r.Status == bridge.Timeout:
 		return exitStatus(124)
 	case r.Status == bridge.Cancelled:

@@ -276,3 +276,29 @@ func BenchmarkLoad(b *testing.B) {
 		}
 	}
 }
+
+// Names without end cost no memory without end: CUE keeps what it is asked.
+func TestCheckCallWithoutEnd(t *testing.T) {
+	p := profile(t, calls)
+	tail := strings.Repeat("x", 400)
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	for i := range 3 * maxAsked {
+		if _, err := p.CheckCall("wiki", fmt.Sprint("no_", i, tail), nil); err == nil {
+			t.Fatal("allowed")
+		}
+	}
+	if grown := heap() - before; grown > 64<<20 {
+		t.Errorf("the heap has grown by %d bytes", grown)
+	}
+	for tool, allowed := range map[string]bool{"merge": true, "put_a": false, "x": false} {
+		if got := p.AllowsTool("wiki", tool); got != allowed {
+			t.Errorf("%s: allowed is %v", tool, got)
+		}
+	}
+}

@@ -76,6 +76,7 @@ type asker struct {
 	mu    sync.Mutex // cue.Value is not for concurrent use
 	tools cue.Value
 	known map[string]verdict // bounded: the names come from the sandbox
+	asked int
 }
 
 type verdict struct {
@@ -83,13 +84,20 @@ type verdict struct {
 	allowed bool
 }
 
-const maxKnown = 4096
+const (
+	maxKnown = 4096
+
+	// maxAsked bounds the questions to CUE, which keeps about a kilobyte of
+	// every name for good. Beyond them what is not known is denied.
+	maxAsked = 32_768
+)
 
 func (a *asker) rule(tool string) (Rule, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	v, ok := a.known[tool]
-	if !ok {
+	if !ok && a.asked < maxAsked {
+		a.asked++
 		v = a.ask(tool)
 		if len(a.known) >= maxKnown {
 			clear(a.known)

@@ -132,7 +132,7 @@ func (s *Session) Run(ctx context.Context, r Run) (Result, error) {
 // await waits for the run's end, its context's end, or the session's.
 func (s *Session) await(ctx context.Context, run *active, limit int) Result {
 	var result Result
-	var grace <-chan time.Time
+	var grace, again <-chan time.Time
 	done := ctx.Done()
 	for {
 		select {
@@ -158,10 +158,17 @@ func (s *Session) await(ctx context.Context, run *active, limit int) Result {
 			timer := time.NewTimer(Grace)
 			defer timer.Stop()
 			grace = timer.C
+			ticker := time.NewTicker(interval)
+			defer ticker.Stop()
+			again = ticker.C
 			// If it is not heard the grace passes, and the kill follows.
 			s.interrupt(run)
+		case <-again:
+			// The signal may have come a moment before the code began to wait,
+			// and not have woken it.
+			s.interrupt(run)
 		case <-grace:
-			grace = nil
+			grace, again = nil, nil
 			s.lose(Loss{Killed: true})
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 )
 
 const (
@@ -18,6 +19,9 @@ const (
 
 	// maxQueue bounds the bytes of answers that wait for the guest to read.
 	maxQueue = 32 << 20
+
+	// interval is how often a run that is to end is asked to, within the grace.
+	interval = 50 * time.Millisecond
 
 	// stderrKept is how much of the first process's stderr is kept of its
 	// beginning and of its end.

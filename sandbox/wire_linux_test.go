@@ -236,6 +236,21 @@ func TestStopped(t *testing.T) {
 	}
 }
 
+// An interrupt is heard whenever it comes. A signal that came just before code
+// began to wait in the kernel did not wake it: one run in twenty that was
+// cancelled at its very beginning was killed, and lost its session.
+func TestInterruptEarly(t *testing.T) {
+	s := open(t, engine{make: plain{python3()}}, nil)
+	for n := range 80 {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(n)*50*time.Microsecond)
+		r, err := s.Run(ctx, sandbox.Run{Code: "import time\ntime.sleep(60)"})
+		cancel()
+		if err == nil && r.Status != sandbox.Interrupted {
+			t.Fatalf("after %d µs: %q, %+v", n*50, r.Status, r.Lost)
+		}
+	}
+}
+
 // Cancelling is told from a timeout, and a second run waits for its turn.
 func TestRunContext(t *testing.T) {
 	s := open(t, engine{make: plain{python3()}}, newToy().serve)

@@ -14,13 +14,23 @@ var keywords = strings.Fields(`and as assert async await break class continue de
 // Aliases gives each of the names, of servers or of one server's tools, its
 // name in Python: in lower case, with "_" for every character that Python does
 // not take and before a leading digit, and "_" after a keyword. Of names that
-// come to the same, the first in sorted order has it, and the next have _2, _3
-// and so on: an alias depends on the names alone, never on their order.
+// come to the same, the one that is spelt so has it, else the first in sorted
+// order, and the next have _2, _3 and so on. So an alias is never another's name,
+// and depends on the names alone, never on their order.
 func Aliases(names []string) map[string]string {
 	sorted := slices.Compact(slices.Sorted(slices.Values(names)))
 	aliases := make(map[string]string, len(sorted))
 	taken := make(map[string]bool, len(sorted))
 	for _, name := range sorted {
+		if alias(name) == name {
+			taken[name] = true
+			aliases[name] = name
+		}
+	}
+	for _, name := range sorted {
+		if aliases[name] != "" {
+			continue
+		}
 		base := alias(name)
 		unique := base
 		for n := 2; taken[unique]; n++ {

@@ -18,9 +18,10 @@ func TestAliasesAreNamesInPython(t *testing.T) {
 		{[]string{"class", "import", "None", "async", "match", "print"}, map[string]string{
 			"class": "class_", "import": "import_", "None": "none", "async": "async_", "match": "match", "print": "print",
 		}},
-		{[]string{"a_b", "a-b", "A B"}, map[string]string{"A B": "a_b", "a-b": "a_b_2", "a_b": "a_b_3"}},
-		{[]string{"a-b", "a_b", "a_b_2"}, map[string]string{"a-b": "a_b", "a_b": "a_b_2", "a_b_2": "a_b_2_2"}},
-		{[]string{"class", "class_", "CLASS"}, map[string]string{"CLASS": "class_", "class": "class__2", "class_": "class__3"}},
+		{[]string{"a_b", "a-b", "A B"}, map[string]string{"a_b": "a_b", "A B": "a_b_2", "a-b": "a_b_3"}},
+		{[]string{"a-b", "a_b", "a_b_2"}, map[string]string{"a_b": "a_b", "a_b_2": "a_b_2", "a-b": "a_b_3"}},
+		{[]string{"class", "class_", "CLASS"}, map[string]string{"class_": "class_", "CLASS": "class__2", "class": "class__3"}},
+		{[]string{"good", "Good"}, map[string]string{"good": "good", "Good": "good_2"}},
 		{[]string{"x", "x"}, map[string]string{"x": "x"}},
 	} {
 		for range 2 {

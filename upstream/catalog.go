@@ -13,6 +13,8 @@ const (
 	// maxPages and maxTools bound a catalog: a server may send pages for ever.
 	maxPages = 200
 	maxTools = 10_000
+	// maxWarnings bounds what is logged of one page.
+	maxWarnings = 5
 )
 
 // catalog is what a server said of its tools.
@@ -101,17 +103,27 @@ func (s *server) read(raw json.RawMessage, into *catalog, names map[string]bool)
 	if err := json.Unmarshal(raw, &page); err != nil {
 		return "", s.errorf("server %q: its tools/list is no list of tools", s.def.Name)
 	}
+	left := 0
 	for _, entry := range page.Tools {
+		if len(into.tools) == maxTools {
+			s.log.Warn("it has too many tools; the others are left out", "most", maxTools)
+			break
+		}
 		tool, err := parseTool(entry)
 		if err == nil && names[tool.Name] {
 			err = fmt.Errorf("a second %q", tool.Name)
 		}
 		if err != nil {
-			s.log.Warn("a tool is left out", "err", err)
+			if left++; left <= maxWarnings {
+				s.log.Warn("a tool is left out", "err", err)
+			}
 			continue
 		}
 		names[tool.Name] = true
 		into.tools = append(into.tools, tool)
+	}
+	if left > maxWarnings {
+		s.log.Warn("tools are left out", "in all", left)
 	}
 	return text(page.NextCursor), nil
 }

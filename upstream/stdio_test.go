@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -94,6 +95,24 @@ func FuzzOutput(f *testing.F) {
 			t.Errorf("%q passes as %q, want %q", text, got, want)
 		}
 	})
+}
+
+// A page of any length is read as far as a catalog goes, and what is wrong with
+// its entries does not fill the log.
+func TestPagesAreBounded(t *testing.T) {
+	var log bytes.Buffer
+	s := &server{log: slog.New(slog.NewTextHandler(&log, nil))}
+	var page []string
+	for i := range maxTools + 10 {
+		page = append(page, fmt.Sprintf(`{"name":"t%d"},{}`, i))
+	}
+	read := &catalog{}
+	if _, err := s.read([]byte(`{"tools":[`+strings.Join(page, ",")+`]}`), read, map[string]bool{}); err != nil {
+		t.Fatal(err)
+	}
+	if len(read.tools) != maxTools || strings.Count(log.String(), "\n") != maxWarnings+2 {
+		t.Errorf("%d tools, and %d bytes of log", len(read.tools), log.Len())
+	}
 }
 
 func FuzzCatalog(f *testing.F) {

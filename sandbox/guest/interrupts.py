@@ -21,6 +21,7 @@ class Interrupts:
         self.process = getpid()
         self.run = None  # the run whose code is going on, None outside of code
         self.wanted = None  # the run to interrupt
+        self.heard = None  # the run that the host has interrupted
         self.cancel = None  # asked first: a running event loop cancels its task instead
         self.every = set(EVERY) - {_signal.SIGKILL, _signal.SIGSTOP, 32, 33}
 
@@ -42,7 +43,14 @@ class Interrupts:
             _signal.signal(_signal.SIGINT, _signal.default_int_handler)
 
     def ask(self, run):
-        """Interrupt a run. Called by the thread that reads the wire."""
+        """Interrupt a run. Called by the thread that reads the wire.
+
+        The host asks again until the run has ended: a signal that comes just
+        before the main thread waits in the kernel is noted, and does not end
+        the waiting. Code that has been interrupted is not interrupted again.
+        """
+        if run == self.heard:
+            return
         self.wanted = run
         _signal.pthread_kill(self.thread, NUMBER)
 
@@ -51,11 +59,13 @@ class Interrupts:
         self.wanted = self.run
         self.arrive(number, frame)
 
-    def arrive(self, _number, frame):
+    def arrive(self, number, frame):
         """Raise KeyboardInterrupt if the run that was meant is still going."""
         if self.run is None or self.wanted != self.run:
             return
         self.wanted = None
+        if number == NUMBER:
+            self.heard = self.run
         if self.cancel is not None and self.cancel(frame):
             return
         raise KeyboardInterrupt

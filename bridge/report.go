@@ -68,8 +68,11 @@ func (r *Report) fill(result sandbox.Result) {
 	switch {
 	case r.Lost:
 		r.lost(result.Lost, late)
-	case result.Status == sandbox.Succeeded:
+	case result.Status == sandbox.Succeeded && !(result.Stopped != nil && result.Heard):
 		r.Status = Success
+	case result.Status == sandbox.Succeeded && late:
+		r.Status = Timeout
+		r.Message = fmt.Sprintf("run_python: interrupted after %s, the timeout of this run, and then ended by itself; variables were kept", r.Timeout)
 	case late:
 		r.Status = Timeout
 		r.Message = fmt.Sprintf("run_python: stopped after %s, the timeout of this run; variables were kept", r.Timeout)

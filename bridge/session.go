@@ -64,6 +64,11 @@ func (s *session) open() *opening {
 	}
 	o := &opening{done: make(chan struct{})}
 	s.box = o
+	if err := s.ctx.Err(); err != nil {
+		o.err = err
+		close(o.done)
+		return o
+	}
 	s.running.Go(func() {
 		defer close(o.done)
 		ctx, cancel := context.WithTimeout(s.ctx, startTimeout)
@@ -123,25 +128,37 @@ func (s *session) run(ctx context.Context, r Request, stream Stream) *Report {
 		return report.failed(errors.New("the bridge is closing; nothing ran"))
 	}
 	s.rest()
-	o := s.open()
-	select {
-	case <-o.done:
-	case <-ctx.Done():
-		return report.cancelled()
+	for {
+		o := s.open()
+		select {
+		case <-o.done:
+		case <-ctx.Done():
+			return report.cancelled()
+		}
+		if o.err != nil {
+			return report.failed(fmt.Errorf("starting the sandbox: %w", o.err))
+		}
+		s.mu.Lock()
+		report.New = s.profile.Session.Persist && s.used && !o.used
+		first := !o.used
+		s.used, o.used = true, true
+		s.mu.Unlock()
+		err := s.execute(ctx, o.box, r, servers, stream, report)
+		var gone *sandbox.Loss
+		if err == nil {
+			return report
+		}
+		// Nothing ran. A sandbox that had ended just before is no fault of the
+		// code's, and a new one will do.
+		if !errors.As(err, &gone) || gone.Closed || first {
+			return report.failed(err)
+		}
 	}
-	if o.err != nil {
-		return report.failed(fmt.Errorf("starting the sandbox: %w", o.err))
-	}
-	s.mu.Lock()
-	report.New = s.used && !o.used
-	s.used, o.used = true, true
-	s.mu.Unlock()
-	s.execute(ctx, o.box, r, servers, stream, report)
-	return report
 }
 
-// execute runs the code in a sandbox that is ready.
-func (s *session) execute(ctx context.Context, box *sandbox.Session, r Request, servers []mount, stream Stream, report *Report) {
+// execute runs the code in a sandbox that is ready. An error means that
+// nothing ran.
+func (s *session) execute(ctx context.Context, box *sandbox.Session, r Request, servers []mount, stream Stream, report *Report) error {
 	calls := s.gate.open(servers)
 	defer s.gate.close()
 	run, cancel := context.WithTimeout(ctx, report.Timeout)
@@ -150,15 +167,16 @@ func (s *session) execute(ctx context.Context, box *sandbox.Session, r Request, 
 	defer stop()
 	result, err := box.Run(run, sandbox.Run{Code: r.Code, Servers: servers, Output: s.profile.Output, Stream: stream})
 	if err != nil {
-		report.failed(err)
-		return
+		return err
 	}
 	report.fill(result)
 	report.Calls, report.Further = calls.list()
 	if !s.profile.Session.Persist {
 		box.Close()
+		s.open() // for the next run to find it warm
 	}
 	s.busyUntilIdle()
+	return nil
 }
 
 // busyUntilIdle ends the sandbox after the profile's idle time.
@@ -196,20 +214,29 @@ func (s *session) rest() {
 	}
 }
 
-// close ends the sandbox, and with it a run that is going on.
+// close ends the sandbox, and with it a run that is going on. There is no run
+// after it.
 func (s *session) close() {
 	s.end()
 	s.rest()
+	s.discard()
+	s.turn <- struct{}{} // the run that was going on has its answer
 	s.running.Wait()
+	s.discard()
+}
+
+// discard ends the sandbox that there is, or that is being started.
+func (s *session) discard() {
 	s.mu.Lock()
 	o := s.box
 	s.mu.Unlock()
-	if o != nil && o.box != nil {
+	if o == nil {
+		return
+	}
+	<-o.done
+	if o.box != nil {
 		o.box.Close()
 	}
-	// A run that was going on has its answer now.
-	s.turn <- struct{}{}
-	<-s.turn
 }
 
 func serverNames(list []mount) []string {

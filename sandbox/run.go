@@ -49,6 +49,7 @@ type Result struct {
 	Error      *Exception // of Failed and Interrupted
 	ExitCode   *int       // of sys.exit
 	Stopped    error      // why the guest was asked to interrupt the run: the context's cause; nil if it was not. Status says what came of it
+	Heard      bool       // whether the code was interrupted, whatever it made of it
 	Lost       *Loss      // nil if the session goes on
 }
 
@@ -61,10 +62,11 @@ type Exception struct {
 
 // ended is the guest's answer to a run.
 type ended struct {
-	Status   Status     `json:"status"`
-	Value    *string    `json:"value"`
-	Error    *Exception `json:"error"`
-	ExitCode *int       `json:"exitCode"`
+	Status      Status     `json:"status"`
+	Value       *string    `json:"value"`
+	Error       *Exception `json:"error"`
+	ExitCode    *int       `json:"exitCode"`
+	Interrupted bool       `json:"interrupted"`
 }
 
 // active is the run that is going on.
@@ -181,6 +183,7 @@ func (run *active) result(r Result, answer ended, limit int) Result {
 	r.Stderr = run.captures["stderr"].output()
 	r.Background = run.captures["background"].output()
 	r.ExitCode = answer.ExitCode
+	r.Heard = answer.Interrupted
 	if answer.Value != nil {
 		// The guest's own bound is in characters.
 		value := clip(*answer.Value, 4*limit+256)

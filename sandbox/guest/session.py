@@ -91,6 +91,8 @@ class Session:
             # signal handlers raised outside of it. The run gets its answer.
             self.interrupts.run = None
             result = {"status": "error", "error": plain_error(error)}
+        if self.interrupts.heard == run:
+            result["interrupted"] = True
         self.wire.end(request["id"], result)
 
     def restore(self, run):

@@ -18,7 +18,7 @@ import (
 const Require = "BRIDGE_TEST_REQUIRE"
 
 // engineVariables tell clients of podman and docker where these are.
-var engineVariables = []string{"XDG_RUNTIME_DIR", "CONTAINER_HOST", "DOCKER_HOST"}
+var engineVariables = []string{"XDG_RUNTIME_DIR", "CONTAINER_HOST", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF", "DOCKER_HOST"}
 
 // Run runs the scenarios of a folder. The commands are those of testscript and
 // those listed in Commands; the conditions and the variables are those given.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"bridge/harness"
 	"bridge/sandbox"
 )
 
@@ -12,7 +13,7 @@ import (
 func TestMemory(t *testing.T) {
 	box := newNative()
 	if err := box.Ready(context.Background(), sandbox.Spec{}); err != nil {
-		t.Skipf("the native engine is not ready: %v", err)
+		harness.Skip(t, "the native engine is not ready: ", err)
 	}
 	for name, code := range map[string]string{
 		"at once":   "x = bytearray(1 << 30)",

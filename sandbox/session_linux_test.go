@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"bridge/harness"
 	"bridge/sandbox"
 	"bridge/sandbox/native"
 	"bridge/sandbox/podman"
@@ -37,7 +38,7 @@ func engines(t *testing.T) []engine {
 	for _, name := range strings.Split(list, ":") {
 		out, err := exec.Command(name, "-I", "-c", "import sys; print(sys.executable)").Output()
 		if err != nil {
-			t.Skipf("%s is not there: %v; install Python 3.9 or later", name, err)
+			harness.Skip(t, name, " is not there: ", err, "; install Python 3.9 or later")
 		}
 		path := strings.TrimSpace(string(out))
 		all = append(all, engine{"plain-" + strings.ReplaceAll(name, "/", "_"), plain{path}, ""})

@@ -39,6 +39,7 @@ type box struct {
 	stdin  *input
 	stdout *stream
 	stderr *stream
+	spoken chan struct{} // closed when something came, or nothing will
 	killed chan struct{} // closed when it is to be killed
 	kill   sync.Once
 	done   chan struct{}
@@ -55,6 +56,7 @@ func newBox(e *Engine, p *plan) *box {
 		held:   p.held,
 		stdout: newStream(),
 		stderr: newStream(),
+		spoken: make(chan struct{}),
 		killed: make(chan struct{}),
 		done:   make(chan struct{}),
 	}
@@ -111,10 +113,15 @@ func (b *box) lost(s *service) error {
 	return fmt.Errorf("podman at %s does not answer any more", s.place.name)
 }
 
-// counter looks for the kernel's count, meanwhile.
+// counter looks for the kernel's count, when Python has come up: podman has no
+// time for it before, and a session runs no code.
 func (b *box) counter(s *service) *counter {
 	if !s.local() || b.held["memory"] != "cgroup" {
 		return nil
+	}
+	select {
+	case <-b.spoken:
+	case <-time.After(100 * time.Millisecond):
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

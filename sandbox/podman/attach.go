@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/containers/podman/v5/pkg/bindings"
@@ -108,6 +109,8 @@ func upgrade(wire net.Conn, base, name string) (*bufio.Reader, error) {
 func (b *box) demux() {
 	defer b.stdout.end()
 	defer b.stderr.end()
+	spoken := sync.OnceFunc(func() { close(b.spoken) })
+	defer spoken()
 	header := make([]byte, 8)
 	buffer := make([]byte, 32<<10)
 	for {
@@ -127,6 +130,7 @@ func (b *box) demux() {
 		for size > 0 {
 			n, err := b.reader.Read(buffer[:min(size, len(buffer))])
 			to.write(buffer[:n])
+			spoken()
 			size -= n
 			if err != nil && !(errors.Is(err, io.EOF) && size == 0) {
 				return

@@ -3,12 +3,9 @@ package podman
 import (
 	"bufio"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"net"
-	"net/http"
 	"sync"
 	"syscall"
 	"time"
@@ -16,7 +13,6 @@ import (
 	"bridge/sandbox"
 
 	"github.com/containers/podman/v5/pkg/bindings/containers"
-	"github.com/containers/podman/v5/pkg/errorhandling"
 )
 
 const (
@@ -39,6 +35,7 @@ type box struct {
 	stdin  *input
 	stdout *stream
 	stderr *stream
+	spoken chan struct{} // closed when something came, or nothing will
 	killed chan struct{} // closed when it is to be killed
 	kill   sync.Once
 	done   chan struct{}
@@ -55,6 +52,7 @@ func newBox(e *Engine, p *plan) *box {
 		held:   p.held,
 		stdout: newStream(),
 		stderr: newStream(),
+		spoken: make(chan struct{}),
 		killed: make(chan struct{}),
 		done:   make(chan struct{}),
 	}
@@ -88,33 +86,35 @@ func (b *box) attend(s *service) {
 		}
 		b.stdin.Close()
 		b.wire.Close()
+		ours := b.wasKilled()
 		b.settle()
-		b.exit.Engine = b.lost(s)
+		if !ours {
+			b.exit.Engine = lost(s)
+		}
 		close(ended)
 		others.Wait()
 		(<-found).close()
 	}()
 }
 
-// lost tells whether the wire ended because the service did.
-func (b *box) lost(s *service) error {
+func (b *box) wasKilled() bool {
 	select {
 	case <-b.killed:
-		return nil
+		return true
 	default:
+		return false
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	if s.answers(ctx) {
-		return nil
-	}
-	return fmt.Errorf("podman at %s does not answer any more", s.place.name)
 }
 
-// counter looks for the kernel's count, meanwhile.
+// counter looks for the kernel's count, when Python has come up: podman has no
+// time for it before, and a session runs no code.
 func (b *box) counter(s *service) *counter {
 	if !s.local() || b.held["memory"] != "cgroup" {
 		return nil
+	}
+	select {
+	case <-b.spoken:
+	case <-time.After(100 * time.Millisecond):
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -198,24 +198,12 @@ func (b *box) look() (running bool, err error) {
 	})
 	if answered(err) {
 		// Podman has removed it already.
-		select {
-		case <-b.killed:
+		if b.wasKilled() {
 			b.exit = sandbox.Exit{Code: -1, Signal: int(syscall.SIGKILL)}
-		default:
 		}
 		return false, nil
 	}
 	return running, err
-}
-
-// exitOf undoes what conmon does with the status of a process that a signal
-// ended. A process that exits with such a status itself is taken for one.
-func exitOf(code int32) sandbox.Exit {
-	const signals = 64
-	if code > 128 && code <= 128+signals {
-		return sandbox.Exit{Code: -1, Signal: int(code - 128)}
-	}
-	return sandbox.Exit{Code: int(code)}
 }
 
 // remove sees that the container is not there any more.
@@ -248,15 +236,4 @@ func (b *box) call(do func(ctx context.Context) error) error {
 		return err
 	}
 	return do(s.with(ctx))
-}
-
-// answered tells whether an error is an answer of podman, and no want of one.
-func answered(err error) bool {
-	var answer *errorhandling.ErrorModel
-	return errors.As(err, &answer) && answer.ResponseCode < http.StatusInternalServerError
-}
-
-func missing(err error) bool {
-	var answer *errorhandling.ErrorModel
-	return errors.As(err, &answer) && answer.ResponseCode == http.StatusNotFound
 }

@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"time"
 
@@ -91,12 +90,14 @@ func (e *Engine) connect(ctx context.Context, spec sandbox.Spec) (*service, erro
 	}
 	found.rootful = spec.Rootful
 	e.mu.Lock()
-	e.service = found
-	e.mu.Unlock()
+	defer e.mu.Unlock()
 	if s != nil {
 		s.close()
 	}
-	e.working.Go(func() { e.sweep(found) })
+	e.service = found
+	if !e.closed { // then nobody waits yet
+		e.working.Go(func() { e.sweep(found) })
+	}
 	return found, nil
 }
 
@@ -228,38 +229,4 @@ func (s *service) diagnose(err error) error {
 		return fmt.Errorf("podman at %s does not answer: %w", s.place.name, cause(err))
 	}
 	return err
-}
-
-// holds tells how the service holds each limit, "" where it does not.
-func (s *service) holds() map[string]string {
-	held := map[string]string{
-		"memory": "", "cpus": "", "pids": "rlimit",
-		"files": "rlimit", "tmp": "tmpfs", "workspace": "tmpfs", "shm": "tmpfs",
-	}
-	host := s.info.Host
-	if s.rootless() && host.CgroupsVersion == "v1" {
-		return held
-	}
-	for name, controller := range map[string]string{"memory": "memory", "cpus": "cpu", "pids": "pids"} {
-		if slices.Contains(host.CgroupControllers, controller) {
-			held[name] = "cgroup"
-		}
-	}
-	return held
-}
-
-// fits tells whether the service holds what the spec demands to be held.
-func (s *service) fits(spec sandbox.Spec) error {
-	if !spec.Enforced {
-		return nil
-	}
-	loose := s.loose()
-	if len(loose) == 0 {
-		return nil
-	}
-	why := "its cgroups are not delegated; run: systemctl --user restart podman.socket on a machine that delegates them, or use a podman that runs as root, with rootful: true"
-	if s.info.Host.CgroupsVersion == "v1" {
-		why = "rootless on cgroup v1; use a machine with cgroup v2, or a podman that runs as root, with rootful: true"
-	}
-	return fmt.Errorf("podman cannot hold the limits of %s: %s", strings.Join(loose, ", "), why)
 }

@@ -230,20 +230,6 @@ func mounts(spec sandbox.Spec, local bool) ([]specs.Mount, error) {
 	return all, nil
 }
 
-// withDefaults fills in what the spec leaves open.
-func withDefaults(l sandbox.Limits) sandbox.Limits {
-	l.Memory = or(l.Memory, 512<<20)
-	l.PIDs = or(l.PIDs, 64)
-	l.Files = or(l.Files, 256)
-	l.Tmp = or(l.Tmp, 64<<20)
-	l.Workspace = or(l.Workspace, 64<<20)
-	l.Shm = or(l.Shm, 64<<20)
-	if !(l.CPUs > 0) { // NaN too
-		l.CPUs = 1
-	}
-	return l
-}
-
 // or is a value, or another one where it is zero or less.
 func or[T int64 | string](value, otherwise T) T {
 	var zero T

@@ -2,7 +2,6 @@ package podman
 
 import (
 	"context"
-	"slices"
 
 	"bridge/sandbox"
 
@@ -54,16 +53,4 @@ func (e *Engine) Describe(ctx context.Context, spec sandbox.Spec) (Facts, error)
 		f.Runtime = host.OCIRuntime.Name
 	}
 	return f, nil
-}
-
-// loose are the limits that the service does not hold.
-func (s *service) loose() []string {
-	var names []string
-	for name, how := range s.holds() {
-		if how == "" {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }

@@ -16,24 +16,23 @@ const (
 	labelOwner = reaper.Label
 )
 
-// self names this process so that no other process is ever meant by it: the
-// boot of its machine, its pid namespace, its number there, and when it
-// started, with something of its own where the system does not tell these.
+// self names an engine of this process so that no other is ever meant by it:
+// the boot of the machine, the pid namespace, the process's number there, when
+// it started, and a word of the engine's own.
 func self() string {
 	pid := os.Getpid()
-	start := startOf(pid)
-	if start == "" {
-		start = rand.Text()
-	}
-	return fmt.Sprintf("%s %s %d %s", boot(), namespace(), pid, start)
+	return fmt.Sprintf("%s %s %d %s %s", boot(), namespace(), pid, or(startOf(pid), "-"), rand.Text())
 }
+
+// parts is how many words an owner has.
+const parts = 5
 
 // gone tells whether the process that a label names has certainly ended. Of a
 // process on another machine, or in another pid namespace of this one, nothing
 // can be said.
 func gone(owner string) bool {
 	f := strings.Fields(owner)
-	if len(f) != 4 || f[0] != boot() || f[1] != namespace() {
+	if len(f) != parts || f[0] != boot() || f[1] != namespace() {
 		return false
 	}
 	pid, err := strconv.Atoi(f[2])
@@ -43,7 +42,7 @@ func gone(owner string) bool {
 // earlier tells whether a label is of an earlier boot, if the machine is this one.
 func earlier(owner string) bool {
 	f := strings.Fields(owner)
-	return len(f) == 4 && f[0] != boot() && f[0] != "-" && boot() != "-"
+	return len(f) == parts && f[0] != boot() && f[0] != "-" && boot() != "-"
 }
 
 func boot() string {

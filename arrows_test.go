@@ -23,7 +23,8 @@ var arrows = map[string][]string{
 	"sandbox/native": {"sandbox", "sandbox/native/stage"},
 	"sandbox/podman": {"sandbox", "sandbox/podman/reaper"},
 	"upstream":       {"upstream/keeper"},
-	"harness/bench":  {"policy", "sandbox", "sandbox/native"}, // measures them, and is in no binary of ours
+	// Measures them, and is in no binary of ours.
+	"harness/bench": {"policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman"},
 }
 
 // confined says in which parts of the bridge a library may be known.

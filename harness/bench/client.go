@@ -157,3 +157,18 @@ func (c *client) tool(name string, arguments any) (string, error) {
 func (c *client) python(code string) (string, error) {
 	return c.tool("run_python", map[string]any{"code": code})
 }
+
+// sum runs the least that has a value in the bridge's session.
+func (c *client) sum() error {
+	text, err := c.python("1+1")
+	if err == nil && text != "2" {
+		err = fmt.Errorf("1+1 gave %q", text)
+	}
+	return err
+}
+
+// nothing calls the tool of our own server that does nothing.
+func (c *client) nothing() error {
+	_, err := c.tool("noop", nil)
+	return err
+}

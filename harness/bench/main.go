@@ -2,7 +2,8 @@
 // its reference, both taken in one run, in turns, and beside its goal.
 //
 // It never fails because something was slow. It exits with 1 if a figure
-// could not be taken.
+// could not be taken. A container engine that is not ready is not measured,
+// which its lines say.
 //
 //	usage: bench [-bridge PATH] [-only REGEXP]
 //
@@ -27,8 +28,9 @@ type figure struct {
 	measured  string
 	reference string // what it is compared with, and that one's value
 	ratio     string // measured to reference
-	goal      string
+	goal      string // "" where the figure is there to be known
 	met       bool
+	absent    string // why there was nothing to measure, "" if there was
 }
 
 // A bench is what the measurements share.
@@ -46,6 +48,8 @@ var measurements = []struct {
 	take func(*bench) ([]figure, error)
 }{
 	{"start", (*bench).start},
+	{"podman", (*bench).podman},
+	{"docker", (*bench).docker},
 	{"run", (*bench).warmRun},
 	{"call", (*bench).proxiedCall},
 	{"parallel", (*bench).parallelCalls},
@@ -139,7 +143,12 @@ func table(figures []figure) {
 	fmt.Fprintln(w, "what\tmeasured\treference\tratio\tgoal\tverdict")
 	for _, f := range figures {
 		verdict := "met"
-		if !f.met {
+		switch {
+		case f.absent != "":
+			verdict = "not measured: " + f.absent
+		case f.goal == "":
+			f.goal, verdict = "none", "-"
+		case !f.met:
 			verdict = "MISSED"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", f.what, f.measured, f.reference, f.ratio, f.goal, verdict)

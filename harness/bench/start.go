@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -32,34 +33,7 @@ func (b *bench) start() ([]figure, error) {
 	engine := native.New()
 	defer engine.Close()
 	spec := sandbox.Spec{Label: "bench", Python: b.python}
-	sandboxed := func() (time.Duration, error) {
-		began := time.Now()
-		s, err := engine.Start(b.ctx, spec, []string{"-I", "-c", firstByte})
-		if err != nil {
-			return 0, err
-		}
-		_, err = io.ReadFull(s.Stdout(), make([]byte, 1))
-		took := time.Since(began)
-		s.Kill()
-		s.Wait()
-		return took, err
-	}
-	bare := func() (time.Duration, error) {
-		began := time.Now()
-		cmd := exec.CommandContext(b.ctx, b.python, "-I", "-c", firstByte)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			return 0, err
-		}
-		if err := cmd.Start(); err != nil {
-			return 0, err
-		}
-		_, err = io.ReadFull(out, make([]byte, 1))
-		took := time.Since(began)
-		cmd.Wait()
-		return took, err
-	}
-	took, err := inTurns(40, sandboxed, bare)
+	took, err := inTurns(40, b.sandboxed(engine, spec), b.heard(b.python, "-I", "-c", firstByte))
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +45,47 @@ func (b *bench) start() ([]figure, error) {
 		goal:      "2.5 × the reference",
 		met:       took[0] <= took[1]*5/2,
 	}}, nil
+}
+
+// sandboxed makes a function that tells how long a sandbox takes from its start
+// to its Python's first byte. It returns when nothing of the sandbox is left.
+func (b *bench) sandboxed(engine sandbox.Engine, spec sandbox.Spec) func() (time.Duration, error) {
+	return func() (time.Duration, error) {
+		began := time.Now()
+		s, err := engine.Start(b.ctx, spec, []string{"-I", "-c", firstByte})
+		if err != nil {
+			return 0, err
+		}
+		_, err = io.ReadFull(s.Stdout(), make([]byte, 1))
+		took := time.Since(began)
+		s.Kill()
+		s.Wait()
+		return took, err
+	}
+}
+
+// heard makes a function that tells how long a command takes to its first byte.
+func (b *bench) heard(name string, args ...string) func() (time.Duration, error) {
+	return func() (time.Duration, error) {
+		var said bytes.Buffer
+		began := time.Now()
+		cmd := exec.CommandContext(b.ctx, name, args...)
+		cmd.Stderr = &said
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			return 0, err
+		}
+		if err := cmd.Start(); err != nil {
+			return 0, err
+		}
+		_, err = io.ReadFull(out, make([]byte, 1))
+		took := time.Since(began)
+		ended := cmd.Wait()
+		if err = cmp.Or(ended, err); err != nil {
+			return 0, fmt.Errorf("%s: %w: %s", name, err, bytes.TrimSpace(said.Bytes()))
+		}
+		return took, nil
+	}
 }
 
 // warmRun measures a run in a warm session from client to client. What is
@@ -99,17 +114,8 @@ func (b *bench) warmRun() ([]figure, error) {
 	defer session.Close()
 
 	took, err := inTurns(500,
-		timed(func() error {
-			text, err := bridge.python("1+1")
-			if err == nil && text != "2" {
-				err = fmt.Errorf("1+1 gave %q", text)
-			}
-			return err
-		}),
-		timed(func() error {
-			_, err := noop.tool("noop", nil)
-			return err
-		}),
+		timed(bridge.sum),
+		timed(noop.nothing),
 		timed(func() error {
 			r, err := session.Run(b.ctx, sandbox.Run{Code: "1+1", Output: 1024})
 			if err == nil && (r.Value == nil || *r.Value != "2") {

@@ -34,6 +34,9 @@ func newPlumbing() (*plumbing, error) {
 		var fds [2]int
 		if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
 			p.close()
+			if cause := crowded(err); cause != nil {
+				return nil, cause
+			}
 			return nil, fmt.Errorf("making a pipe: %w", err)
 		}
 		ours, theirs := fds[0], fds[1]

@@ -103,8 +103,11 @@ func (e *Engine) start(ctx context.Context, cfg *stage.Config, who identity, lim
 	if !stop() && err == nil {
 		err = ctx.Err()
 	}
+	var b *box
 	if err == nil {
-		b := newBox(process, pipes, hold, limits)
+		b, err = newBox(process, pipes, hold, limits)
+	}
+	if err == nil {
 		if e.add(b) {
 			go b.attend(func() { e.remove(b) })
 			return b, nil

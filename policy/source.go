@@ -49,6 +49,10 @@ func read(paths []string) ([]source, Errors) {
 	var errs Errors
 	seen := map[string]bool{}
 	for _, p := range paths {
+		if p == "" {
+			errs = append(errs, Error{Message: "a path is empty; name a file or a folder"})
+			continue
+		}
 		files, err := list(p)
 		if err != nil {
 			errs = append(errs, Error{Pos: Pos{File: p}, Message: reason(err)})

@@ -102,6 +102,10 @@ func (l *link) resources(limits sandbox.Limits) container.Resources {
 	return r
 }
 
+// startup is the memory that runc's first step takes: it runs with the
+// container's own rlimits, and compiles the seccomp profile under them.
+const startup = 128 << 20
+
 // ulimits are what the kernel counts for each process. None is above what a
 // daemon without CAP_SYS_RESOURCE may give, unless the spec asks for it.
 func ulimits(limits sandbox.Limits) []*container.Ulimit {
@@ -121,7 +125,9 @@ func ulimits(limits sandbox.Limits) []*container.Ulimit {
 		// left on device" and not a signal.
 		{"fsize", max(limits.Tmp, limits.Workspace, limits.Shm) + slack},
 		// One process that asks for too much gets a MemoryError, and lives.
-		{"data", limits.Memory},
+		// Where there is less than runc needs to start, it is killed: the
+		// cgroup takes what this leaves.
+		{"data", max(limits.Memory, startup)},
 	} {
 		all = append(all, &container.Ulimit{Name: u.name, Soft: u.value, Hard: u.value})
 	}

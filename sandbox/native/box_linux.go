@@ -26,7 +26,7 @@ type box struct {
 	exit sandbox.Exit // set before done is closed
 }
 
-func newBox(process *os.Process, pipes *plumbing, h *hold, limits sandbox.Limits) *box {
+func newBox(process *os.Process, pipes *plumbing, h *hold, limits sandbox.Limits) (*box, error) {
 	b := &box{
 		process: process,
 		stdin:   pipes.stdin,
@@ -40,9 +40,12 @@ func newBox(process *os.Process, pipes *plumbing, h *hold, limits sandbox.Limits
 		maps.Copy(b.held, h.held)
 	}
 	if b.held["memory"] == "watchdog" {
-		b.watch = newWatchdog(process, limits.Memory)
+		var err error
+		if b.watch, err = newWatchdog(process, limits.Memory); err != nil {
+			return nil, err
+		}
 	}
-	return b
+	return b, nil
 }
 
 // attend waits for the sandbox to end and puts away what it was held by.

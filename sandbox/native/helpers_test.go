@@ -21,6 +21,7 @@ var helpers = map[string]func(){
 	"ready":              tellReady,
 	"no more namespaces": forbidNamespaces,
 	"filtered":           filterNamespaces,
+	"few files":          allowFewFiles,
 }
 
 // stubborn is five processes that ignore signals and have left the session,
@@ -105,4 +106,22 @@ func filterNamespaces() {
 		return
 	}
 	tellReady()
+}
+
+// allowFewFiles tells of each number of open files that is too low what Ready
+// says, until one is enough.
+func allowFewFiles() {
+	for n := uint64(10); n < 100; n++ {
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: n, Max: 100}); err != nil {
+			fmt.Println("cannot be tried:", err)
+			return
+		}
+		e := New()
+		err := e.Ready(context.Background(), sandbox.Spec{})
+		e.Close()
+		if err == nil {
+			return
+		}
+		fmt.Println(n, err)
+	}
 }

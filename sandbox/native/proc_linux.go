@@ -90,17 +90,21 @@ func resident(pid int) int64 {
 }
 
 // proportional is what a process has in memory, with what it shares divided
-// by how many share it.
-func proportional(pid int) (int64, bool) {
+// by how many share it, and how much of that is shared memory or in a tmpfs.
+func proportional(pid int) (size, shared int64, ok bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	if err != nil {
-		return 0, false
+		return 0, 0, false
 	}
 	for line := range strings.Lines(string(text)) {
-		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "Pss:" {
-			kib, err := strconv.ParseInt(fields[1], 10, 64)
-			return kib << 10, err == nil
+		fields := strings.Fields(line)
+		switch {
+		case len(fields) < 2:
+		case fields[0] == "Pss:":
+			size, ok = kib(fields[1]), true
+		case fields[0] == "Pss_Shmem:":
+			shared = kib(fields[1])
 		}
 	}
-	return 0, false
+	return size, shared, ok
 }

@@ -160,6 +160,9 @@ func ask(ctx context.Context, path string) (*python, error) {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
+		if cause := crowded(err); cause != nil {
+			return nil, cause
+		}
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		} else if last := lastLine(stderr.String()); last != "" {

@@ -43,6 +43,9 @@ func refusal(err error) error {
 	} else {
 		errors.As(err, &errno)
 	}
+	if cause := crowded(errno); cause != nil {
+		return cause
+	}
 	switch errno {
 	case syscall.ENOSPC, syscall.EUSERS:
 		if failure == nil {
@@ -87,6 +90,21 @@ func exhausted() error {
 		}
 	}
 	return errors.New("no more namespaces may be made (user.max_user_namespaces and its like); raise them with sudo sysctl -w user.max_user_namespaces=15000")
+}
+
+// crowded tells which bound on open files has been met, if it is one.
+func crowded(err error) error {
+	switch {
+	case errors.Is(err, syscall.EMFILE):
+		var l unix.Rlimit
+		if unix.Getrlimit(unix.RLIMIT_NOFILE, &l) != nil {
+			return errors.New("bridge has as many files open as it may (ulimit -n); raise that, as with ulimit -n 4096")
+		}
+		return fmt.Errorf("bridge has as many files open as it may (ulimit -n is %d); raise that, as with ulimit -n 4096", l.Cur)
+	case errors.Is(err, syscall.ENFILE):
+		return errors.New("this machine has as many files open as it may (fs.file-max); raise that, as with sudo sysctl -w fs.file-max=1000000")
+	}
+	return nil
 }
 
 // forbidden looks for who keeps this process from making user namespaces.

@@ -52,6 +52,28 @@ func TestRefusedNamespaces(t *testing.T) {
 	}
 }
 
+// TestFewFiles has too few files to open for one step after the other.
+func TestFewFiles(t *testing.T) {
+	newEngine(t)
+	out, err := helper(t, "few files").CombinedOutput()
+	if strings.HasPrefix(string(out), "cannot be tried") {
+		skip(t, string(out))
+	}
+	if err != nil || len(out) == 0 {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		n, text, _ := strings.Cut(line, " ")
+		if want := "bridge has as many files open as it may (ulimit -n is " + n + "); raise that, as with ulimit -n 4096\n"; text != want {
+			t.Errorf("with %s: %swant %s", n, text, want)
+		}
+	}
+	want := "this machine has as many files open as it may (fs.file-max); raise that, as with sudo sysctl -w fs.file-max=1000000"
+	if err := refusal(&stage.Failure{Step: "open_tree /usr", Errno: uint64(syscall.ENFILE)}); err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 func TestOldKernel(t *testing.T) {
 	for release, ok := range map[string]bool{"5.10.0-28-amd64": false, "5.11.22": false, "4.18.0-553.el8": false, "5.12.0": true, "6.1.0-50-amd64": true, "": false} {
 		err := recent(release)

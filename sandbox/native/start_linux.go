@@ -34,6 +34,9 @@ func newPlumbing() (*plumbing, error) {
 		var fds [2]int
 		if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
 			p.close()
+			if cause := crowded(err); cause != nil {
+				return nil, cause
+			}
 			return nil, fmt.Errorf("making a pipe: %w", err)
 		}
 		ours, theirs := fds[0], fds[1]
@@ -100,8 +103,11 @@ func (e *Engine) start(ctx context.Context, cfg *stage.Config, who identity, lim
 	if !stop() && err == nil {
 		err = ctx.Err()
 	}
+	var b *box
 	if err == nil {
-		b := newBox(process, pipes, hold, limits)
+		b, err = newBox(process, pipes, hold, limits)
+	}
+	if err == nil {
 		if e.add(b) {
 			go b.attend(func() { e.remove(b) })
 			return b, nil

@@ -10,21 +10,29 @@ import (
 // is how far it can get over the limit.
 const poll = 50 * time.Millisecond
 
-// A watchdog bounds the memory of all processes of a sandbox together where
-// no cgroup does, by killing the sandbox. It does not count files in a tmpfs,
-// which their own size bounds.
+// mapText bounds how much of the processes' memory maps is read at each look.
+const mapText = 4 << 20
+
+// A watchdog bounds the memory of all processes of a sandbox together, and of
+// the files in its tmpfs mounts, where no cgroup does: it kills the sandbox.
 type watchdog struct {
 	process *os.Process
+	files   *files
 	limit   int64
 	over    atomic.Bool
 	quit    chan struct{}
 	done    chan struct{}
 }
 
-func newWatchdog(process *os.Process, limit int64) *watchdog {
-	w := &watchdog{process: process, limit: limit, quit: make(chan struct{}), done: make(chan struct{})}
+// newWatchdog is for a sandbox that no code of the guest has run in yet.
+func newWatchdog(process *os.Process, limit int64) (*watchdog, error) {
+	files, err := openFiles(process.Pid)
+	if err != nil {
+		return nil, err
+	}
+	w := &watchdog{process: process, files: files, limit: limit, quit: make(chan struct{}), done: make(chan struct{})}
 	go w.run()
-	return w
+	return w, nil
 }
 
 func (w *watchdog) killed() bool { return w != nil && w.over.Load() }
@@ -35,6 +43,7 @@ func (w *watchdog) close() {
 	}
 	close(w.quit)
 	<-w.done
+	w.files.close()
 }
 
 func (w *watchdog) run() {
@@ -59,11 +68,12 @@ func (w *watchdog) run() {
 }
 
 // exceeded adds up resident sizes first. They are cheap, and count what is
-// shared more than once: only a sum over the limit is worth the exact figure.
+// shared more than once: only a sum over the limit is worth a closer look.
 func (w *watchdog) exceeded() bool {
 	pids := descendants(w.process.Pid)
 	sizes := make([]int64, len(pids))
-	var total int64
+	files := w.files.size()
+	total := files
 	for i, pid := range pids {
 		sizes[i] = resident(pid)
 		total += sizes[i]
@@ -71,15 +81,27 @@ func (w *watchdog) exceeded() bool {
 	if total <= w.limit {
 		return false
 	}
-	total = 0
+	total = files
+	var sharing []int
 	for i, pid := range pids {
 		// A process can keep its map from being read, by executing a file that
 		// cannot be; then its resident size has to do.
-		if size, ok := proportional(pid); ok {
-			total += size
-		} else {
-			total += sizes[i]
+		size, shared, ok := proportional(pid)
+		if !ok {
+			size = sizes[i]
 		}
+		if shared > 0 {
+			sharing = append(sharing, pid)
+		}
+		total += size
+	}
+	// Files that are mapped have been counted twice until now.
+	left := int64(mapText)
+	for _, pid := range sharing {
+		if total <= w.limit || left <= 0 {
+			break
+		}
+		total -= w.files.mapped(pid, &left)
 	}
 	return total > w.limit
 }

@@ -26,6 +26,10 @@ const (
 	// period is that of the CPU quota, in microseconds.
 	period = 100000
 
+	// startup is the memory that runc's first step takes: it runs with the
+	// container's own rlimits, and compiles the seccomp profile under them.
+	startup = 128 << 20
+
 	// crowd bounds the processes of all sandboxes of a user together, where a
 	// cgroup bounds each of them: RLIMIT_NPROC counts by user.
 	crowd = 4096
@@ -181,8 +185,9 @@ func bound(g *specgen.SpecGenerator, l sandbox.Limits, held map[string]string) {
 		// left on device" and not a signal.
 		limit("fsize", max(l.Tmp, l.Workspace, l.Shm)+slack),
 		// One process alone learns of its limit by a MemoryError, which loses
-		// less than being killed.
-		limit("data", l.Memory),
+		// less than being killed. Where there is less than runc needs to start
+		// it is killed: the cgroup takes what this leaves.
+		limit("data", max(l.Memory, startup)),
 		limit("as", l.Memory+1<<30),
 	}
 }

@@ -62,6 +62,7 @@ func TestScript(t *testing.T) {
 				"podman":   name == podman.Name,
 				"docker":   name == docker.Name,
 				"rootless": os.Geteuid() != 0,
+				"memory":   holdsMemory(t, engine),
 				"npm":      present(peers),
 				"jq":       name != native.Name || found("jq"),
 			}, map[string]string{"NPM": peers, "MCP_BRIDGE_RUNTIME": name}, prepare)
@@ -88,6 +89,18 @@ func rootful(e *testscript.Env) error {
 		}
 		return os.WriteFile(path, append(text, "\nprofiles: [string]: rootful: true\n"...), 0o644)
 	})
+}
+
+// holdsMemory tells whether the engine can hold the memory of a whole sandbox
+// on this machine, by its own word.
+func holdsMemory(t *testing.T, e sandbox.Engine) bool {
+	box, err := e.Start(t.Context(), sandbox.Spec{Rootful: true}, []string{"-I", "-c", ""})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Wait()
+	defer box.Kill()
+	return box.Limits()["memory"] != ""
 }
 
 func present(dir string) bool {

@@ -14,10 +14,12 @@ import (
 // others.
 const nobody = "65534:65534"
 
-// hidden are the paths that docker masks. An own list takes the place of it.
+// hidden are the paths that docker masks itself, whose list an own one takes
+// the place of, and those that it shows and no session needs.
 var hidden = []string{
 	"/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/sched_debug",
-	"/proc/scsi", "/proc/timer_list", "/proc/timer_stats", "/sys/devices/virtual/powercap", "/sys/firmware",
+	"/proc/scsi", "/proc/timer_list", "/proc/timer_stats",
+	"/sys", "/dev/mqueue", "/proc/version", "/proc/sysrq-trigger", "/proc/config.gz", "/proc/modules", "/proc/kallsyms",
 }
 
 // secure settles what confines the processes: their user, and the security
@@ -33,6 +35,7 @@ func (p *plan) secure() error {
 			return fmt.Errorf("user %q of the sandbox; name a user and a group by numbers above 0, such as %s", p.user, nobody)
 		}
 	}
+	p.masked = slices.Clone(hidden)
 	var err error
 	if p.security, err = p.filters(); err != nil {
 		return err
@@ -46,9 +49,6 @@ func (p *plan) secure() error {
 			name == "apparmor" && value != "" && value != "unconfined":
 			p.security = append(p.security, option)
 		case name == "mask" && path.IsAbs(value):
-			if p.masked == nil {
-				p.masked = slices.Clone(hidden)
-			}
 			p.masked = append(p.masked, value)
 		default:
 			// Docker takes the last of two, so that one could undo ours.

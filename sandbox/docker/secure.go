@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"bridge/sandbox/filter"
 )
 
 // nobody is the user and group of everything inside, unless the spec names
@@ -59,8 +61,8 @@ func (p *plan) secure() error {
 }
 
 // filters are the security options that each sandbox has. An operator's own
-// seccomp profile stays; docker's default is replaced by the same of a later
-// version, and so is none.
+// seccomp profile stays; docker's default is replaced by a narrower one, and so
+// is none.
 func (l *link) filters() ([]string, error) {
 	options := []string{"no-new-privileges"}
 	theirs, is := l.option("seccomp")
@@ -69,12 +71,12 @@ func (l *link) filters() ([]string, error) {
 	}
 	switch theirs = strings.TrimPrefix(theirs, "profile="); theirs {
 	case "", "default", "builtin", "unconfined":
-		ours, err := profile()
+		ours, err := filter.Profile()
 		if err != nil {
 			return nil, err
 		}
-		if ours != "" {
-			return append(options, "seccomp="+ours), nil
+		if len(ours) > 0 {
+			return append(options, "seccomp="+string(ours)), nil
 		}
 		if theirs == "unconfined" {
 			return nil, errors.New("docker filters no system calls here; start dockerd without seccomp-profile unconfined")

@@ -235,3 +235,36 @@ func TestSweep(t *testing.T) {
 		})
 	}
 }
+
+// TestSweepAtFirst removes what a bridge of before has left as soon as an
+// engine finds its docker, which nobody has to ask for.
+func TestSweepAtFirst(t *testing.T) {
+	e := newEngine(t)
+	p, err := e.plan(t.Context(), allowed(sandbox.Spec{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	me, err := self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := owner{me.boot, me.pid, "1"}.String()
+	var made []string
+	for _, o := range []string{gone, gone, me.String()} {
+		c, err := p.client.ContainerCreate(t.Context(), p.container(nil, map[string]string{labelFor: "test", labelOwner: o, labelHost: host()}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.remove(p.client, c.ID)
+		made = append(made, c.ID)
+	}
+	another := New(Options{Image: e.options.Image, Log: e.log})
+	start(t, another, sandbox.Spec{}, "pass").Wait()
+	another.Close()
+	for i, id := range made {
+		_, err := p.client.ContainerInspect(t.Context(), id, client.ContainerInspectOptions{})
+		if stays := err == nil; stays != (i == 2) {
+			t.Errorf("container %d stays: %v", i, stays)
+		}
+	}
+}

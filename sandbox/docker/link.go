@@ -72,6 +72,8 @@ func (e *Engine) connect(ctx context.Context) (*link, error) {
 		delete(e.orphans, id)
 		e.tasks.Go(func() { e.remove(c, id) })
 	}
+	// The first start does not wait for it.
+	e.tasks.Go(func() { e.sweep(l) })
 	return l, nil
 }
 

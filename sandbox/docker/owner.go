@@ -89,6 +89,19 @@ func (e *Engine) Sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return e.sweepOn(ctx, l)
+}
+
+// sweep does so in the background, once for each daemon that has answered.
+func (e *Engine) sweep(l *link) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := e.sweepOn(ctx, l); err != nil {
+		e.log.Warn("containers of bridges that are gone could not be removed", "cause", err)
+	}
+}
+
+func (e *Engine) sweepOn(ctx context.Context, l *link) error {
 	me, err := self()
 	if err != nil {
 		return err
@@ -97,18 +110,12 @@ func (e *Engine) Sweep(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listing docker's containers: %w", err)
 	}
-	machine, _, _ := strings.Cut(host(), "/")
 	var left []string
 	for _, c := range list.Items {
-		o, ok := parseOwner(c.Labels[labelOwner])
-		theirs, _, _ := strings.Cut(c.Labels[labelHost], "/")
-		// After a start of the machine nothing of before is left, however it
-		// was numbered.
-		seen := c.Labels[labelHost] == host() || theirs == machine && o.boot != me.boot
-		if !ok || !seen || !o.gone(me) {
+		if !orphan(c.Labels, me) {
 			continue
 		}
-		e.log.Info("removing a container that was left behind", "container", c.ID, "owner", o.pid)
+		e.log.Info("removing a container that was left behind", "container", c.ID, "owner", c.Labels[labelOwner])
 		if !e.remove(l.client, c.ID) {
 			left = append(left, c.ID[:12])
 		}
@@ -117,4 +124,21 @@ func (e *Engine) Sweep(ctx context.Context) error {
 		return fmt.Errorf("docker has not removed what ended bridges have left; run: docker rm -f %s", strings.Join(left, " "))
 	}
 	return nil
+}
+
+// orphan tells whether the container with these labels is certainly nobody's
+// any more.
+func orphan(labels map[string]string, me owner) bool {
+	o, ok := parseOwner(labels[labelOwner])
+	if !ok || !o.gone(me) {
+		return false
+	}
+	if labels[labelHost] == host() {
+		return true
+	}
+	// After a start of the machine nothing of before is left, however it was
+	// numbered.
+	machine, _, _ := strings.Cut(host(), "/")
+	theirs, _, _ := strings.Cut(labels[labelHost], "/")
+	return theirs == machine && o.boot != me.boot
 }

@@ -8,16 +8,20 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"bridge/sandbox/filter"
 )
 
 // nobody is the user and group of everything inside, unless the spec names
 // others.
 const nobody = "65534:65534"
 
-// hidden are the paths that docker masks. An own list takes the place of it.
+// hidden are the paths that docker masks itself, whose list an own one takes
+// the place of, and those that it shows and no session needs.
 var hidden = []string{
 	"/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/sched_debug",
-	"/proc/scsi", "/proc/timer_list", "/proc/timer_stats", "/sys/devices/virtual/powercap", "/sys/firmware",
+	"/proc/scsi", "/proc/timer_list", "/proc/timer_stats",
+	"/sys", "/dev/mqueue", "/proc/version", "/proc/sysrq-trigger", "/proc/config.gz", "/proc/modules", "/proc/kallsyms",
 }
 
 // secure settles what confines the processes: their user, and the security
@@ -33,6 +37,7 @@ func (p *plan) secure() error {
 			return fmt.Errorf("user %q of the sandbox; name a user and a group by numbers above 0, such as %s", p.user, nobody)
 		}
 	}
+	p.masked = slices.Clone(hidden)
 	var err error
 	if p.security, err = p.filters(); err != nil {
 		return err
@@ -46,9 +51,6 @@ func (p *plan) secure() error {
 			name == "apparmor" && value != "" && value != "unconfined":
 			p.security = append(p.security, option)
 		case name == "mask" && path.IsAbs(value):
-			if p.masked == nil {
-				p.masked = slices.Clone(hidden)
-			}
 			p.masked = append(p.masked, value)
 		default:
 			// Docker takes the last of two, so that one could undo ours.
@@ -59,8 +61,8 @@ func (p *plan) secure() error {
 }
 
 // filters are the security options that each sandbox has. An operator's own
-// seccomp profile stays; docker's default is replaced by the same of a later
-// version, and so is none.
+// seccomp profile stays; docker's default is replaced by a narrower one, and so
+// is none.
 func (l *link) filters() ([]string, error) {
 	options := []string{"no-new-privileges"}
 	theirs, is := l.option("seccomp")
@@ -69,12 +71,12 @@ func (l *link) filters() ([]string, error) {
 	}
 	switch theirs = strings.TrimPrefix(theirs, "profile="); theirs {
 	case "", "default", "builtin", "unconfined":
-		ours, err := profile()
+		ours, err := filter.Profile()
 		if err != nil {
 			return nil, err
 		}
-		if ours != "" {
-			return append(options, "seccomp="+ours), nil
+		if len(ours) > 0 {
+			return append(options, "seccomp="+string(ours)), nil
 		}
 		if theirs == "unconfined" {
 			return nil, errors.New("docker filters no system calls here; start dockerd without seccomp-profile unconfined")

@@ -39,7 +39,7 @@ type plan struct {
 
 	user     string   // and group, as numbers
 	security []string // options
-	masked   []string // paths that are hidden, nil for docker's own list
+	masked   []string // paths that are hidden
 }
 
 // plan compares the spec with what the daemon has.

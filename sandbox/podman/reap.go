@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"bridge/sandbox/filter"
 	"bridge/sandbox/podman/reaper"
 )
 
@@ -124,7 +125,7 @@ func (s *service) seccomp() (string, error) {
 	if s.keeper == nil {
 		return "", nil
 	}
-	text, err := profile()
+	text, err := filter.Profile()
 	if err != nil || len(text) == 0 {
 		return "", err
 	}

@@ -1,4 +1,4 @@
-package podman
+package filter
 
 import (
 	"encoding/json"
@@ -33,13 +33,17 @@ var withheld = []string{
 	"socket", "socketpair",
 }
 
-// profile is Docker's default profile, less what is withheld. Podman's own
-// leaves namespaces, mounts and AF_VSOCK to every process; the last leads out
-// of every network namespace, to a virtual machine's host.
-var profile = sync.OnceValues(func() ([]byte, error) {
+// Profile is docker's default profile as of the library's version, less what
+// is withheld. That of docker 20.10 leaves io_uring to every process, podman's
+// leaves namespaces and mounts, and both leave AF_VSOCK, which leads out of every
+// network namespace, to a virtual machine's host.
+var Profile = sync.OnceValues(func() ([]byte, error) {
 	p := seccomp.DefaultProfile()
 	for i := range p.ArchMap {
-		p.ArchMap[i].SubArches = nil // no second set of numbers for the calls
+		// The same calls by the numbers of another architecture are a way
+		// around rules, and take as long again to compile at each start.
+		// Programs of 32 bits are killed.
+		p.ArchMap[i].SubArches = nil
 	}
 	for _, rule := range p.Syscalls {
 		rule.Names = slices.DeleteFunc(slices.Clone(rule.Names), func(name string) bool { return slices.Contains(withheld, name) })

@@ -192,9 +192,6 @@ func bound(g *specgen.SpecGenerator, l sandbox.Limits, held map[string]string) {
 	}
 }
 
-// inodes bounds the files in each tmpfs, since empty ones take no bytes of it.
-const inodes = 16384
-
 // tmpfs are the places to write. Programs may be run from two of them:
 // packages with compiled parts, or a script that the guest wrote.
 func tmpfs(l sandbox.Limits) []specs.Mount {

@@ -4,7 +4,15 @@ Usage: python3 -I -c SOURCE NAME. Prints one JSON line: what was had before
 the limit, and how the limit showed; or {"unlimited": true} past a bound that
 no limit of the test comes near.
 """
-import errno, fcntl, json, mmap, os, signal, sys, threading, time
+import errno
+import fcntl
+import json
+import mmap
+import os
+import signal
+import sys
+import threading
+import time
 
 MIB = 1 << 20
 

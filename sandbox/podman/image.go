@@ -38,7 +38,9 @@ func (e *Engine) Build(ctx context.Context, b Build) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, "Containerfile")
+	// The service may look for the name in a folder of its own first, which is
+	// somebody's project: it is one that nobody else has.
+	file := filepath.Join(dir, filepath.Base(dir)+".containerfile")
 	if err := os.WriteFile(file, b.Containerfile, 0o600); err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func TestBuild(t *testing.T) {
 	var said bytes.Buffer
 	err := e.Build(t.Context(), Build{
 		Tag:           tag,
-		Containerfile: []byte("ARG BASE\nFROM ${BASE}\nENV SECRET=1\nVOLUME /data\nHEALTHCHECK CMD true\nENTRYPOINT [\"false\"]\nRUN echo built > /built && mkdir -m 777 /open\n"),
+		Containerfile: []byte("ARG BASE\nFROM ${BASE}\nUSER 0:0\nENV SECRET=1\nVOLUME /data\nHEALTHCHECK CMD true\nENTRYPOINT [\"false\"]\nRUN echo built > /built && mkdir -m 777 /open\n"),
 		Args:          map[string]string{"BASE": testImage()},
 		Output:        &said,
 	})

@@ -28,11 +28,21 @@ const maxCalls = 200
 
 // record is what the gate knows of one run.
 type record struct {
-	servers []mount // the servers this run may use
+	servers []mount         // the servers this run may use
+	over    <-chan struct{} // closed when the run has ended or was stopped
 
 	mu      sync.Mutex // guards what follows
 	calls   []*Call
 	further int
+}
+
+func (r *record) isOver() bool {
+	select {
+	case <-r.over:
+		return true
+	default:
+		return false
+	}
 }
 
 // add notes a call that has not been sent yet and returns the function that

@@ -30,10 +30,10 @@ func newGate(p *policy.Profile, u *upstream.Set) *gate {
 }
 
 // open lets one run in; its record tells afterwards what it called.
-func (g *gate) open(servers []mount) *record {
+func (g *gate) open(servers []mount, over <-chan struct{}) *record {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.run = &record{servers: servers}
+	g.run = &record{servers: servers, over: over}
 	return g.run
 }
 
@@ -143,7 +143,9 @@ func (g *gate) call(ctx context.Context, run *record, name, tool string, args js
 		context.AfterFunc(ctx, func() { <-g.slots })
 	case <-ctx.Done():
 	}
-	if ctx.Err() != nil {
+	// The slot may be that of another call of this run, given up because the
+	// run was stopped a moment before this call hears of it.
+	if ctx.Err() != nil || run.isOver() {
 		return nil, refuse("server", "%s.%s: not sent: the run was stopped", s.Name, tool)
 	}
 	set(inFlight)

@@ -159,10 +159,10 @@ func (s *session) run(ctx context.Context, r Request, stream Stream) *Report {
 // execute runs the code in a sandbox that is ready. An error means that
 // nothing ran.
 func (s *session) execute(ctx context.Context, box *sandbox.Session, r Request, servers []mount, stream Stream, report *Report) error {
-	calls := s.gate.open(servers)
-	defer s.gate.close()
 	run, cancel := context.WithTimeout(ctx, report.Timeout)
 	defer cancel()
+	calls := s.gate.open(servers, run.Done())
+	defer s.gate.close()
 	stop := context.AfterFunc(s.ctx, cancel)
 	defer stop()
 	result, err := box.Run(run, sandbox.Run{Code: r.Code, Servers: servers, Output: s.profile.Output, Stream: stream})

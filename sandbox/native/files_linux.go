@@ -68,16 +68,21 @@ func (f *files) size() int64 {
 	return total
 }
 
-// mapped is how much of the proportional size of a process is pages of the
-// files. It reads no more than what is left to it of a memory map, which a
-// process can make long: what it has not seen is nothing, and counts twice.
-func (f *files) mapped(pid int, left *int64) int64 {
+// besides is what a process has in memory that is not pages of the files, of
+// the proportional size given. It reads no more than what is left to it of a
+// memory map, which a process can make long: what it has not seen counts.
+func (f *files) besides(pid int, size int64, left *int64) int64 {
+	if *left <= 0 {
+		return size
+	}
 	file, err := os.Open(fmt.Sprintf("/proc/%d/smaps", pid))
 	if err != nil {
-		return 0
+		return resident(pid)
 	}
 	defer file.Close()
-	var total, pss int64
+	// Each mapping is weighed by itself: the sizes of a whole process are those
+	// of another moment, and who shares its pages comes and goes.
+	var total, seen, pss int64
 	ours := false
 	text := bufio.NewScanner(io.LimitReader(file, *left))
 	for text.Scan() {
@@ -87,12 +92,19 @@ func (f *files) mapped(pid int, left *int64) int64 {
 		case len(fields) < 2:
 		case !strings.HasSuffix(fields[0], ":"): // a mapping: addresses, permissions, offset, device
 			ours = len(fields) > 3 && slices.Contains(f.devices, fields[3])
-		case ours && fields[0] == "Pss:":
+		case fields[0] == "Pss:":
 			pss = kib(fields[1])
+			seen += pss
+			if !ours {
+				total += pss
+			}
 		case ours && fields[0] == "Anonymous:":
 			// Pages of a private mapping that were written to are no file's.
-			total += max(pss-kib(fields[1]), 0)
+			total += min(pss, kib(fields[1]))
 		}
+	}
+	if *left <= 0 {
+		total += max(size-seen, 0)
 	}
 	return total
 }

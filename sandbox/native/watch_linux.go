@@ -71,37 +71,28 @@ func (w *watchdog) run() {
 // shared more than once: only a sum over the limit is worth a closer look.
 func (w *watchdog) exceeded() bool {
 	pids := descendants(w.process.Pid)
-	sizes := make([]int64, len(pids))
 	files := w.files.size()
 	total := files
-	for i, pid := range pids {
-		sizes[i] = resident(pid)
-		total += sizes[i]
+	for _, pid := range pids {
+		total += resident(pid)
 	}
 	if total <= w.limit {
 		return false
 	}
 	total = files
-	var sharing []int
-	for i, pid := range pids {
-		// A process can keep its map from being read, by executing a file that
-		// cannot be; then its resident size has to do.
+	left := int64(mapText)
+	for _, pid := range pids {
 		size, shared, ok := proportional(pid)
-		if !ok {
-			size = sizes[i]
-		}
-		if shared > 0 {
-			sharing = append(sharing, pid)
+		switch {
+		case !ok:
+			// A process can keep its map from being read, by executing a file
+			// that cannot be; then its resident size has to do. One that has
+			// ended since has none.
+			size = resident(pid)
+		case shared > 0:
+			size = w.files.besides(pid, size, &left)
 		}
 		total += size
-	}
-	// Files that are mapped have been counted twice until now.
-	left := int64(mapText)
-	for _, pid := range sharing {
-		if total <= w.limit || left <= 0 {
-			break
-		}
-		total -= w.files.mapped(pid, &left)
 	}
 	return total > w.limit
 }

@@ -60,6 +60,20 @@ def pair():
         time.sleep(30)
     return kept
 
+# leave has processes that map the files end at all times, also while the
+# watchdog looks.
+def leave():
+    for _ in range(40):
+        children = []
+        for _ in range(3):
+            child = os.fork()
+            if child == 0:
+                kept = maps()
+                os._exit(0)
+            children.append(child)
+        for child in children:
+            os.waitpid(child, 0)
+
 kept = [globals()[name]() for name in sys.argv[1:]]
 print("had", flush=True)
 time.sleep(1)
@@ -81,6 +95,7 @@ func TestMemoryOfFiles(t *testing.T) {
 		{"memory", []string{"memory"}, false},
 		{"shared memory", []string{"shared"}, false},
 		{"mapped files", []string{"files", "pair"}, false},
+		{"mapped files of processes that end", []string{"files", "leave"}, false},
 		{"files and memory", []string{"files", "memory"}, true},
 		{"files and shared memory", []string{"files", "shared"}, true},
 		{"nameless files and memory", []string{"nameless", "memory"}, true},

@@ -19,9 +19,9 @@ var arrows = map[string][]string{
 	"cli":            {"bridge", "policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman", "upstream"},
 	"bridge":         {"policy", "sandbox", "upstream"},
 	"policy":         {"policies"},
-	"sandbox/docker": {"sandbox", "sandbox/docker/reaper", "sandbox/filter"},
+	"sandbox/docker": {"sandbox", "sandbox/docker/reaper", "sandbox/filter", "sandbox/spare"},
 	"sandbox/native": {"sandbox", "sandbox/native/stage"},
-	"sandbox/podman": {"sandbox", "sandbox/filter", "sandbox/podman/reaper"},
+	"sandbox/podman": {"sandbox", "sandbox/filter", "sandbox/podman/reaper", "sandbox/spare"},
 	"upstream":       {"upstream/keeper"},
 	// Measures them, and is in no binary of ours.
 	"harness/bench": {"policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman"},

@@ -33,6 +33,7 @@ type session struct {
 	mu      sync.Mutex // guards what follows
 	box     *opening   // nil: no sandbox
 	used    bool       // a run has been started in some sandbox before
+	ahead   bool       // whether the next sandbox is prepared while one is there
 	idle    *time.Timer
 	running sync.WaitGroup
 }
@@ -51,8 +52,14 @@ func newSession(p *policy.Profile, e sandbox.Engine, g *gate, log *slog.Logger) 
 	return s
 }
 
-// warm starts a sandbox in the background if there is none.
-func (s *session) warm() { s.open() }
+// warm starts a sandbox in the background if there is none. From now on there
+// is one more that is all but started, for the time when this one has ended.
+func (s *session) warm() {
+	s.mu.Lock()
+	s.ahead = true
+	s.mu.Unlock()
+	s.open()
+}
 
 // open returns the session's sandbox, starting one if there is none or the
 // last one has ended. It does not wait for it.
@@ -64,6 +71,7 @@ func (s *session) open() *opening {
 	}
 	o := &opening{done: make(chan struct{})}
 	s.box = o
+	ahead := s.ahead
 	if err := s.ctx.Err(); err != nil {
 		o.err = err
 		close(o.done)
@@ -83,8 +91,20 @@ func (s *session) open() *opening {
 			return
 		}
 		s.log.Info("the sandbox is ready", "engine", s.engine.Name(), "after", time.Since(began).Round(time.Millisecond))
+		if ahead {
+			s.running.Go(s.prepare)
+		}
 	})
 	return o
+}
+
+// prepare makes a sandbox that is all but started.
+func (s *session) prepare() {
+	ctx, cancel := context.WithTimeout(s.ctx, startTimeout)
+	defer cancel()
+	if err := sandbox.Prepare(ctx, s.engine, Spec(s.profile)); err != nil && s.ctx.Err() == nil {
+		s.log.Info("the next sandbox could not be prepared", "engine", s.engine.Name(), "err", err)
+	}
 }
 
 // ended tells whether an opening has failed or its sandbox has ended.

@@ -21,9 +21,9 @@ var arrows = map[string][]string{
 	"policy": {"policies"},
 	// Writes docs/policy.md, and is in no binary of ours.
 	"policy/manual":  {"policy"},
-	"sandbox/docker": {"sandbox", "sandbox/docker/reaper", "sandbox/filter"},
+	"sandbox/docker": {"sandbox", "sandbox/docker/reaper", "sandbox/filter", "sandbox/spare"},
 	"sandbox/native": {"sandbox", "sandbox/native/stage"},
-	"sandbox/podman": {"sandbox", "sandbox/filter", "sandbox/podman/reaper"},
+	"sandbox/podman": {"sandbox", "sandbox/filter", "sandbox/podman/reaper", "sandbox/spare"},
 	"upstream":       {"upstream/keeper"},
 	// Where servers are found; what starts them does not know it.
 	"upstream/clients": {"upstream"},

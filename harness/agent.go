@@ -22,7 +22,8 @@ const patience = 60 * time.Second
 
 // agent is the MCP client that a scenario plays, connected to one server.
 type agent struct {
-	work string // the scenario's folder
+	work      string   // the scenario's folder
+	variables []string // the names of its variables
 
 	cmd    *exec.Cmd
 	in     io.WriteCloser

@@ -89,24 +89,6 @@ func mcpConnect(ts *testscript.TestScript, a *agent, args []string) error {
 	return a.connect(cmd, modern)
 }
 
-// environ is the scenario's environment, as far as commands are to see it.
-func environ(ts *testscript.TestScript) []string {
-	var env []string
-	names := []string{"PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME", "TOY_LOG", "BRIDGE_POLICIES", "SECRET", "NPM", "GOCOVERDIR"}
-	for _, name := range append(names, engineVariables...) {
-		if v := ts.Getenv(name); v != "" {
-			env = append(env, name+"="+v)
-		}
-	}
-	for _, name := range []string{"RUNTIME", "IMAGE", "CONTAINER_USER", "SECURITY_OPT", "MEMORY_LIMIT", "MEMORY", "PIDS_LIMIT", "PIDS",
-		"CPUS", "CPU_QUOTA", "TIMEOUT", "MAX_TIMEOUT", "SESSION_PERSIST", "RUNTIME_IDLE_TIMEOUT", "LOG_LEVEL"} {
-		if v := ts.Getenv("MCP_BRIDGE_" + name); v != "" {
-			env = append(env, "MCP_BRIDGE_"+name+"="+v)
-		}
-	}
-	return env
-}
-
 func lookPath(name, path string) (string, error) {
 	if strings.ContainsRune(name, '/') {
 		return name, nil

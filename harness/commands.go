@@ -21,7 +21,7 @@ func agentOf(ts *testscript.TestScript) *agent {
 
 // cmdMCP plays an agent:
 //
-//	mcp connect [-modern] COMMAND…   start a server and greet it
+//	mcp connect [-modern] [COMMAND…] start a server, the bridge if none is named, and greet it
 //	mcp METHOD [PARAMS]              one request; its result to stdout, an error to stderr
 //	mcp cancel                       cancel the run that run_python -bg has begun
 //	mcp wait                         wait for that run's result
@@ -32,7 +32,7 @@ func agentOf(ts *testscript.TestScript) *agent {
 //	mcp close                        close the server's stdin; it must end with status 0
 func cmdMCP(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 0 {
-		usage(ts, "mcp connect [-modern] COMMAND… | METHOD [PARAMS] | cancel | wait | unanswered | pid | signal NAME | vanish | close")
+		usage(ts, "mcp connect [-modern] [COMMAND…] | METHOD [PARAMS] | cancel | wait | unanswered | pid | signal NAME | vanish | close")
 	}
 	a := agentOf(ts)
 	switch args[0] {
@@ -77,7 +77,7 @@ func mcpConnect(ts *testscript.TestScript, a *agent, args []string) error {
 		args = args[1:]
 	}
 	if len(args) == 0 {
-		usage(ts, "mcp connect [-modern] COMMAND…")
+		args = []string{"bridge"}
 	}
 	path, err := lookPath(args[0], ts.Getenv("PATH"))
 	if err != nil {
@@ -152,7 +152,7 @@ func cmdRunPython(ts *testscript.TestScript, neg bool, args []string) {
 		usage(ts, how)
 	}
 	params["code"] = ts.ReadFile(args[0])
-	a := agentOf(ts)
+	a := connected(ts)
 	id, c, err := a.begin("tools/call", map[string]any{"name": "run_python", "arguments": params})
 	ts.Check(err)
 	if background {
@@ -223,8 +223,18 @@ func cmdWaitfor(ts *testscript.TestScript, neg bool, args []string) {
 		if re.Match(b) {
 			return
 		}
-		if time.Now().After(deadline) {
+		if time.Now().After(deadline) || isClosed(agentOf(ts).stopped) {
 			ts.Fatalf("%s: no match for %q within %s in:\n%s", args[0], args[1], patience, b)
 		}
+	}
+}
+
+// isClosed tells whether a channel on which nothing is sent is closed.
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }

@@ -21,10 +21,10 @@ const Require = "BRIDGE_TEST_REQUIRE"
 // engineVariables tell clients of podman and docker where these are.
 var engineVariables = []string{"XDG_RUNTIME_DIR", "CONTAINER_HOST", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF", "DOCKER_HOST"}
 
-// Run runs the scenarios of a folder. The commands are those of testscript and
+// RunDir runs the scenarios of a folder. The commands are those of testscript and
 // those listed in Commands; the conditions and the variables are those given.
 // If prepare is not nil it is called for each scenario before it begins.
-func Run(t *testing.T, dir string, conditions map[string]bool, env map[string]string, prepare func(*testscript.Env) error) {
+func RunDir(t *testing.T, dir string, conditions map[string]bool, env map[string]string, prepare func(*testscript.Env) error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scenarios in %s: %v", dir, err)

@@ -31,6 +31,7 @@ type Definition struct {
 	Args         []string
 	Env          map[string]string // beyond the few variables that every server gets
 	Cwd          string            // "" is the bridge's own
+	Absent       string            // if not "", it is never started, and why
 	StartTimeout time.Duration     // 0 is DefaultStartTimeout
 	CallTimeout  time.Duration     // 0 is DefaultCallTimeout
 }

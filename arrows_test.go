@@ -16,13 +16,15 @@ import (
 // later on it knows nothing of what comes before.
 var arrows = map[string][]string{
 	".":              {"cli"},
-	"cli":            {"bridge", "harness", "harness/standin", "policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman", "upstream"},
+	"cli":            {"bridge", "harness", "harness/standin", "policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman", "upstream", "upstream/clients"},
 	"bridge":         {"policy", "sandbox", "upstream"},
 	"policy":         {"policies"},
 	"sandbox/docker": {"sandbox", "sandbox/docker/reaper", "sandbox/filter"},
 	"sandbox/native": {"sandbox", "sandbox/native/stage"},
 	"sandbox/podman": {"sandbox", "sandbox/filter", "sandbox/podman/reaper"},
 	"upstream":       {"upstream/keeper"},
+	// Where servers are found; what starts them does not know it.
+	"upstream/clients": {"upstream"},
 	// Measures them, and is in no binary of ours.
 	"harness/bench": {"policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman"},
 }
@@ -39,6 +41,8 @@ var confined = map[string][]string{
 	"github.com/godbus/dbus":            {"sandbox"},
 	"github.com/containers":             {"sandbox/podman"},
 	"go.podman.io":                      {"sandbox/podman"},
+	"github.com/tailscale/hujson":       {"upstream/clients"},
+	"github.com/pelletier/go-toml":      {"upstream/clients"},
 }
 
 // TestArrows holds the directions of imports. Tests may import what they like.

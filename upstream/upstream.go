@@ -20,17 +20,23 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Definition says how a server is started. ${NAME} and ${NAME:-default} in
-// Command, Args, Env and Cwd stand for the bridge's own environment, and a
-// leading ~ in Command, Args and Cwd for the user's home folder, both as they
-// are when the server is started.
+// Definition says how a server is started, if it has a Command, or where it is,
+// if it has a URL. ${NAME}, ${env:NAME} and ${NAME:-default} in all but Name and
+// Description stand for the bridge's own environment, and a leading ~ in Command,
+// Args, EnvFile and Cwd for the user's home folder, both as they are when the
+// server is started.
 type Definition struct {
 	Name         string
 	Description  string
 	Command      string
 	Args         []string
 	Env          map[string]string // beyond the few variables that every server gets
+	EnvFile      string            // of NAME=value lines; what Env says goes before
 	Cwd          string            // "" is the bridge's own
+	Absent       string            // if not "", it is never started, and why
+	URL          string            // of a server that speaks HTTP
+	Headers      map[string]string // of each request to it
+	Transport    string            // "http" or "sse"; "" is http, and sse if the server has no http
 	StartTimeout time.Duration     // 0 is DefaultStartTimeout
 	CallTimeout  time.Duration     // 0 is DefaultCallTimeout
 }

@@ -41,21 +41,21 @@ func (c *conn) SetSubscriptionFilter(wanted mcp.SubscriptionFilter) {
 	c.wanted = wanted
 }
 
+// SubscriptionFilter keeps the library's own notifications from an agent that
+// has to ask for them: toolsChanged sends those, each with what it answers to.
 func (c *conn) SubscriptionFilter() (mcp.SubscriptionFilter, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.wanted, !c.wanted.IsEmpty()
+	return mcp.SubscriptionFilter{}, !c.greeted
 }
 
 // toolsChanged tells an agent that listens that the tool is described anew. The
-// library tells those that have greeted the bridge.
+// library tells one that has greeted the bridge.
 func (c *conn) toolsChanged() {
-	wanted, _ := c.SubscriptionFilter()
 	c.mu.Lock()
-	id := c.listen
-	greeted := c.initialized
+	wanted, id := c.wanted.ToolsListChanged && !c.greeted, c.listen
 	c.mu.Unlock()
-	if wanted.ToolsListChanged && !greeted {
+	if wanted {
 		c.send(outgoing{JSONRPC: mcp.JSONRPC_VERSION, Method: mcp.MethodNotificationToolsListChanged,
 			Params: map[string]any{"_meta": map[string]any{mcp.MetaKeySubscriptionID: id}}})
 	}

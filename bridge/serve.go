@@ -92,6 +92,7 @@ type conn struct {
 	waiting     int
 	asked       map[string]chan message // requests to the agent, by the id's bytes
 	serial      int                     // of these
+	greeted     bool                    // by a handshake, so before 2026-07-28
 	client      mcp.ClientCapabilities  // of the handshake
 	listen      json.RawMessage         // id of the last subscriptions/listen
 	wanted      mcp.SubscriptionFilter  // of it
@@ -185,6 +186,8 @@ func (c *conn) request(ctx context.Context, m message, line []byte, answered fun
 	case m.Method == "subscriptions/listen":
 		c.listens = append(c.listens, cancel)
 		c.listen = m.ID
+	case m.Method == "initialize":
+		c.greeted = true
 	}
 	c.mu.Unlock()
 

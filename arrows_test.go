@@ -16,8 +16,8 @@ import (
 // later on it knows nothing of what comes before.
 var arrows = map[string][]string{
 	".":              {"cli"},
-	"cli":            {"bridge", "policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman", "upstream"},
-	"bridge":         {"policy", "sandbox", "upstream"},
+	"cli":            {"bridge", "policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman", "store", "upstream"},
+	"bridge":         {"policy", "sandbox", "store", "upstream"},
 	"policy":         {"policies"},
 	"sandbox/docker": {"sandbox", "sandbox/docker/reaper", "sandbox/filter"},
 	"sandbox/native": {"sandbox", "sandbox/native/stage"},
@@ -32,7 +32,7 @@ var confined = map[string][]string{
 	"cuelang.org/go":                    {"policy"},
 	"github.com/mark3labs/mcp-go":       {"bridge", "upstream", "harness"},
 	"github.com/spf13/cobra":            {"cli"},
-	"github.com/rogpeppe/go-internal":   {"harness"},
+	"github.com/rogpeppe/go-internal":   {"harness", "store"},
 	"github.com/elastic/go-seccomp-bpf": {"sandbox"},
 	"github.com/moby/moby":              {"sandbox/docker"},
 	"github.com/moby/profiles":          {"sandbox"},

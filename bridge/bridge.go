@@ -12,14 +12,16 @@ import (
 
 	"bridge/policy"
 	"bridge/sandbox"
+	"bridge/store"
 	"bridge/upstream"
 )
 
-// Options are what a Bridge is made of. All fields are needed.
+// Options are what a Bridge is made of. All fields but Store are needed.
 type Options struct {
 	Profile  *policy.Profile
 	Engine   sandbox.Engine
 	Upstream *upstream.Set
+	Store    *store.Store // nil: nothing is kept
 	Version  string
 	Log      *slog.Logger
 }
@@ -36,7 +38,7 @@ type Bridge struct {
 
 // New makes a bridge. It starts nothing.
 func New(o Options) *Bridge {
-	g := newGate(o.Profile, o.Upstream)
+	g := newGate(o.Profile, o.Upstream, newKept(o.Profile, o.Store, o.Log))
 	return &Bridge{
 		profile:  o.Profile,
 		upstream: o.Upstream,

@@ -18,6 +18,7 @@ import (
 type gate struct {
 	profile  *policy.Profile
 	upstream *upstream.Set
+	kept     *kept
 	servers  []mount
 	slots    chan struct{} // one for each call that may be in flight at once
 
@@ -25,8 +26,8 @@ type gate struct {
 	run *record    // nil between runs
 }
 
-func newGate(p *policy.Profile, u *upstream.Set) *gate {
-	return &gate{profile: p, upstream: u, servers: aliased(p), slots: make(chan struct{}, max(p.Parallel, 1))}
+func newGate(p *policy.Profile, u *upstream.Set, k *kept) *gate {
+	return &gate{profile: p, upstream: u, kept: k, servers: aliased(p), slots: make(chan struct{}, max(p.Parallel, 1))}
 }
 
 // open lets one run in; its record tells afterwards what it called.
@@ -81,6 +82,8 @@ func (g *gate) serve(ctx context.Context, method string, params json.RawMessage)
 		return g.search(ctx, run, p.Query, p.Limit, p.Servers)
 	case "servers":
 		return map[string]any{"servers": run.servers}, nil
+	case "memory.load", "memory.save", "memory.delete", "memory.list", "tools.load", "tools.save":
+		return g.kept.serve(ctx, method, params)
 	case "manual":
 		return map[string]string{"text": manual(g.profile, run.servers)}, nil
 	default:

@@ -74,7 +74,7 @@ func (s *session) open() *opening {
 		ctx, cancel := context.WithTimeout(s.ctx, startTimeout)
 		defer cancel()
 		began := time.Now()
-		o.box, o.err = sandbox.Open(ctx, s.engine, Spec(s.profile), s.gate.serve)
+		o.box, o.err = sandbox.Open(ctx, s.engine, s.gate.kept.show(Spec(s.profile)), s.gate.serve)
 		if s.ctx.Err() != nil {
 			return // the bridge is closing, which is no news
 		}

@@ -184,7 +184,7 @@ func TestOverrideKeepsRules(t *testing.T) {
 		for _, s := range plain.Servers {
 			want, wantErr := plain.CheckCall(s.Name, tool, nil)
 			got, err := p.CheckCall(s.Name, tool, nil)
-			if got != want || (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() {
+			if !reflect.DeepEqual(got, want) || (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() {
 				t.Errorf("%s.%s: %v, %v, not %v, %v", s.Name, tool, got, err, want, wantErr)
 			}
 		}

@@ -49,7 +49,8 @@ type label struct {
 // A mark is a pattern as written: where its bracket is, and its expression.
 type mark struct {
 	Pos
-	text string
+	text  string
+	alias bool // what it is for can refer to the name
 }
 
 // fieldAttr is the attribute that each field of a policy gets: the number of
@@ -132,14 +133,15 @@ func (s *syntax) check(f *ast.File, data []byte) {
 
 // mark remembers a pattern.
 func (s *syntax) mark(bracket token.Pos, expr ast.Expr, data []byte) {
-	if alias, ok := expr.(*ast.Alias); ok {
+	alias, named := expr.(*ast.Alias)
+	if named {
 		expr = alias.Expr
 	}
 	from, to := expr.Pos().Offset(), expr.End().Offset()
 	if from < 0 || to > len(data) || from > to {
 		return
 	}
-	s.marks[position(expr.Pos())] = mark{position(bracket), oneLine(string(data[from:to]))}
+	s.marks[position(expr.Pos())] = mark{position(bracket), oneLine(string(data[from:to])), named}
 }
 
 // checkRegexp finds bad regular expressions before CUE does, which would say

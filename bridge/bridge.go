@@ -16,12 +16,13 @@ import (
 	"bridge/upstream"
 )
 
-// Options are what a Bridge is made of. All fields but Store are needed.
+// Options are what a Bridge is made of. All fields but Store and Audit are needed.
 type Options struct {
 	Profile  *policy.Profile
 	Engine   sandbox.Engine
 	Upstream *upstream.Set
 	Store    *store.Store // nil: nothing is kept
+	Audit    *store.Log   // nil: nothing is written down
 	Version  string
 	Log      *slog.Logger
 }

@@ -45,16 +45,11 @@ func (k *kept) readable() bool {
 	return k.profile.Memory.Mode == "on" || k.profile.Memory.Mode == "readOnly"
 }
 
-// show lets the guest see the files, read-only, where the engine can and where
-// the profile has nothing else in that place.
+// show lets the guest see the files, read-only, where the engine can. No
+// policy can have something else in that place.
 func (k *kept) show(spec sandbox.Spec) sandbox.Spec {
 	if k.project == nil {
 		return spec
-	}
-	for _, m := range spec.Mounts {
-		if at := path.Clean(m.Target); at == projects || strings.HasPrefix(at, projects+"/") {
-			return spec
-		}
 	}
 	spec.Mounts = append(spec.Mounts[:len(spec.Mounts):len(spec.Mounts)],
 		sandbox.Mount{Source: k.project.Dir(), Target: projects, Optional: true, Relabel: true})
@@ -94,7 +89,7 @@ func (k *kept) serve(ctx context.Context, method string, params json.RawMessage)
 		if p.Value == nil {
 			return nil, refuse("invalid", "no value to save")
 		}
-		m, ok, err := k.project.Save(ctx, store.Memory{Key: p.Key, Value: p.Value, Metadata: p.Metadata}, p.Version, k.bounds(), time.Now().UTC())
+		m, ok, err := k.project.Save(ctx, store.Memory{Key: p.Key, Value: p.Value, Metadata: p.Metadata}, p.Version, k.bounds(), time.Now())
 		if err != nil || ok {
 			return map[string]any{"saved": true}, k.word(err)
 		}

@@ -80,9 +80,13 @@ func (c *choice) bridge(level slog.Level) (*bridge.Bridge, func(), error) {
 		}
 		return nil, nil, err
 	}
+	s, audit, err := state(p, log)
+	if err != nil {
+		return nil, nil, err
+	}
 	e := c.engine(p, log)
 	b := bridge.New(bridge.Options{
-		Profile: p, Engine: e, Upstream: upstream.New(definitions(p), log), Version: version, Log: log,
+		Profile: p, Engine: e, Upstream: upstream.New(definitions(p), log), Store: s, Audit: audit, Version: version, Log: log,
 	})
 	return b, func() { b.Close(); e.Close() }, nil
 }

@@ -23,11 +23,15 @@ type Memory struct {
 	Key      string          `json:"key"`
 	Value    json.RawMessage `json:"value,omitempty"`
 	Metadata json.RawMessage `json:"metadata"`
-	Created  time.Time       `json:"created_at"`
-	Updated  time.Time       `json:"updated_at"`
+	Created  string          `json:"created_at"` // such as 2026-11-29T18:04:05.000000+00:00
+	Updated  string          `json:"updated_at"`
 
 	version string
 }
+
+// stamp is the form of times: one that every Python can read, and whose order
+// is that of its letters.
+const stamp = "2006-01-02T15:04:05.000000+00:00"
 
 // Version is another one for every state of a memory, "" if it is not there.
 func (m *Memory) Version() string {
@@ -75,6 +79,11 @@ func (p *Project) read(name, key string) (*Memory, error) {
 	case m.Key != key && key != "":
 		return nil, corrupt(fmt.Sprintf("it holds the key %q", m.Key))
 	}
+	for _, at := range []string{m.Created, m.Updated} {
+		if _, err := time.Parse(time.RFC3339, at); err != nil {
+			return nil, corrupt(fmt.Sprintf("%q is no time", at))
+		}
+	}
 	if m.Metadata == nil {
 		m.Metadata = json.RawMessage("{}")
 	}
@@ -101,7 +110,8 @@ func (p *Project) Save(ctx context.Context, m Memory, only *string, b Bounds, no
 			result = old
 			return nil
 		}
-		m.Created, m.Updated = now, now
+		m.Created = now.UTC().Format(stamp)
+		m.Updated = m.Created
 		if old != nil {
 			m.Created = old.Created
 		}

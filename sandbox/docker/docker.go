@@ -76,7 +76,12 @@ func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (s
 	if err := e.reap(ctx, p.link); err != nil {
 		return nil, err
 	}
-	return e.start(ctx, p, args)
+	box, err := e.start(ctx, p, args)
+	if err != nil && ctx.Err() == nil && p.spare() {
+		// The daemon sees other files than we do, as from within a container.
+		return e.start(ctx, p, args)
+	}
+	return box, err
 }
 
 // Close ends the sandboxes that are left and waits until they are removed.

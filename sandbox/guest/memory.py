@@ -79,7 +79,9 @@ def check_in_place(key, old, version):
     """Refuse a None that stands for a value changed in place: it would be lost."""
     answer = ask("load", {"key": key})
     if answer["version"] == version and answer["memory"]["value"] != old:
-        raise TypeError("update_memory: the function changed the value and returned None; it has to return the new value")
+        raise TypeError(
+            "update_memory: the function changed the value and returned None; it has to return the new value"
+        )
 
 
 def delete_memory(key: str) -> bool:
@@ -178,5 +180,7 @@ def text_of(value, path):
 def kind_of(value):
     """Return the name of a value's class for a message."""
     kind = type(value)
-    where = "" if kind.__module__ in ("builtins", "__main__") else kind.__module__ + "."
-    return f"a {where}{kind.__qualname__}"
+    name = kind.__qualname__
+    if kind.__module__ not in ("builtins", "__main__"):
+        name = f"{kind.__module__}.{name}"
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"

@@ -1,10 +1,12 @@
-"""The names that code finds in its namespace: `mcp`, `runtime`, `mcp_servers`, `mcp_<alias>`."""
+"""The names that code finds in its namespace: `mcp`, `runtime`, `mcp_servers`, `mcp_<alias>`, memory, saved tools."""
 
 import re
 import sys
 
 from _guest import hub as state
 from _guest.hub import Hub
+from _guest.memory import FUNCTIONS
+from _guest.saved import Saved
 
 
 class Names:
@@ -18,14 +20,15 @@ class Names:
         import mcp
 
         self.namespace = namespace
-        self.lasting = {"mcp": mcp, "runtime": mcp.runtime, "mcp_servers": mcp.mcp_servers}
+        self.lasting = {"mcp": mcp, "runtime": mcp.runtime, "mcp_servers": mcp.mcp_servers, **FUNCTIONS}
+        self.saved = Saved(namespace)
         self.given = {}
 
     def begin(self, servers, code):
         """Give the names of a run, and take back those of the one before."""
         self.hub.begin(servers)
-        for name, value in self.lasting.items():
-            sys.modules.setdefault(*(("mcp.runtime", value) if name == "runtime" else ("mcp", self.lasting["mcp"])))
+        for name in ("mcp", "mcp.runtime"):
+            sys.modules.setdefault(name, self.lasting[name.split(".")[-1]])
         wanted = dict(self.lasting)
         if servers:
             from _guest.proxy import server_of

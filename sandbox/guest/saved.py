@@ -156,7 +156,9 @@ class Tool:
             raise TypeError(f"save_tool keeps functions made by def, not {f!r:.80}")
         if f.__code__.co_freevars:
             names = ", ".join(f.__code__.co_freevars)
-            raise ValueError(f"{f.__name__} uses {names} of the function around it, which cannot be kept; pass it as an argument")
+            raise ValueError(
+                f"{f.__name__} uses {names} of the function around it, which cannot be kept; pass it as an argument"
+            )
         try:
             source = textwrap.dedent(inspect.getsource(f))
             node = ast.parse(source).body[0]
@@ -182,7 +184,9 @@ class Tool:
             if "import" not in text:
                 continue
             try:
-                tree = compile(text, filename, "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+                tree = compile(
+                    text, filename, "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True
+                )
             except (SyntaxError, ValueError):
                 continue
             found = set()
@@ -229,8 +233,8 @@ class Tool:
         kept = re.sub(r"\n{4,}", "\n\n\n", "".join(lines)).strip() or HEADER.strip()
         if self.future and "from __future__ import annotations" not in kept:
             kept = "from __future__ import annotations\n\n" + kept
-        piece = "\n".join([MARK + self.name, *self.imports]) + "\n"
-        text = f"{kept}\n\n\n{piece}{self.source.rstrip()}\n"
+        imports = "".join(line + "\n" for line in self.imports) + "\n\n" if self.imports else ""
+        text = f"{kept}\n\n\n{MARK}{self.name}\n{imports}{self.source.strip()}\n"
         names = set()
         for node in ast.parse(text, PATH).body:
             names |= bound_by(node)

@@ -50,7 +50,7 @@ func newConn(s *server, proc *process, redact *strings.Replacer) *conn {
 	transport.WithCommandLogger(slog.New(slog.DiscardHandler))(c.wire)
 	c.wire.SetNotificationHandler(c.notified)
 	c.wire.SetRequestHandler(c.asked)
-	c.life, c.leave = context.WithCancel(s.set.life)
+	c.life, c.leave = context.WithCancel(s.life)
 
 	c.over.Go(func() { c.words.follow(proc.stderr) })
 	c.over.Go(c.in.drain)
@@ -166,7 +166,7 @@ func (c *conn) watch(ended func()) {
 		defer c.server.set.work.Done()
 		select {
 		case <-c.dead:
-		case <-c.server.set.life.Done():
+		case <-c.server.life.Done():
 		}
 		ended()
 		close(c.removed)

@@ -39,7 +39,10 @@ func (g *gate) call(ctx context.Context, run *record, name, tool string, args js
 	a := &attempt{tool: tool, args: args, began: time.Now(), state: neverSent}
 	s, err := g.server(run, name)
 	if err != nil {
-		a.server.Name, a.err, a.denied = name, err, errors.Unwrap(err)
+		a.server.Name, a.err = name, err
+		if _, mounted := find(run.mounted, name); !mounted {
+			a.denied = &policy.UnknownServer{Server: name, Profile: run.profile.Name}
+		}
 		g.ended(run, a)
 		return nil, err
 	}
@@ -111,6 +114,7 @@ func (g *gate) try(ctx context.Context, run *record, a *attempt) (json.RawMessag
 func (g *gate) check(run *record, a *attempt) error {
 	decision, err := run.profile.CheckCall(a.server.Name, a.tool, a.args)
 	if err != nil {
+		a.denied = err
 		return refuse("policy", "%v", err)
 	}
 	a.rule = decision

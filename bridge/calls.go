@@ -36,7 +36,7 @@ type record struct {
 	over      <-chan struct{} // closed when the run has ended or was stopped
 	confirmer *confirmer
 	kept      *kept
-	entry     *entry // of the run, in the audit log
+	entry     *entry        // of the run, in the audit log
 	used      ledger        // of the budgets per run
 	slots     chan struct{} // one for each call that may be in flight at once
 

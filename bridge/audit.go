@@ -94,6 +94,9 @@ func (a *audit) begin(file *store.Log, p *policy.Profile, code string) *entry {
 	}}
 }
 
+// start is when the code of the run begins. Nothing has been written down yet.
+func (e *entry) start() { e.Time = time.Now() }
+
 // ended writes down a run.
 func (e *entry) ended(r *Report) {
 	record := runRecord{

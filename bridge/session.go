@@ -212,6 +212,7 @@ func (s *session) execute(ctx context.Context, box *sandbox.Session, r Request, 
 	clock, ctx, cancel := newClock(ctx, report.Timeout)
 	defer cancel()
 	run.over, run.confirmer = ctx.Done(), newConfirmer(ask, clock)
+	run.entry.start()
 	s.gate.open(run)
 	defer s.gate.close()
 	stop := context.AfterFunc(s.ctx, cancel)

@@ -41,7 +41,11 @@ func (o *origin) setup() (*bridge.Setup, error) {
 		o.engines = append(o.engines, o.engine)
 	}
 	o.profile = p
-	return &bridge.Setup{Profile: p, Engine: o.engine, Servers: servers}, nil
+	kept, audit, err := state(p, o.log)
+	if err != nil {
+		return nil, err
+	}
+	return &bridge.Setup{Profile: p, Engine: o.engine, Servers: servers, Store: kept, Audit: audit}, nil
 }
 
 // reload is the setup if a file of the policies has changed since they were

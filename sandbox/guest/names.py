@@ -1,10 +1,12 @@
-"""The names that code finds in its namespace: `mcp`, `runtime`, `mcp_servers`, `mcp_<alias>`."""
+"""The names that code finds in its namespace: `mcp`, `runtime`, `mcp_servers`, `mcp_<alias>`, memory, saved tools."""
 
 import re
 import sys
 
 from _guest import hub as state
 from _guest.hub import Hub
+from _guest.memory import FUNCTIONS
+from _guest.saved import Saved
 
 
 class Names:
@@ -23,7 +25,9 @@ class Names:
             "runtime": mcp.runtime,
             "mcp_servers": mcp.mcp_servers,
             "display": make_display(pictures),
+            **FUNCTIONS,
         }
+        self.saved = Saved(namespace)
         self.given = {}
 
     def begin(self, servers, code):

@@ -18,7 +18,8 @@ type choice struct {
 	profile  string
 	policies []string
 
-	containerfile []byte // of the bridge's own image
+	containerfile []byte     // of the bridge's own image
+	discovery     *discovery // of the profile that was last loaded
 }
 
 func (c *choice) flags(cmd *cobra.Command) {
@@ -27,7 +28,8 @@ func (c *choice) flags(cmd *cobra.Command) {
 }
 
 // load reads the policies and finds the profile, with what the environment
-// chooses where the profile leaves a choice.
+// chooses where the profile leaves a choice, and with the servers that it
+// discovers.
 func (c *choice) load() (*policy.Profile, error) {
 	p, err := policy.Load(c.paths())
 	if err != nil {
@@ -37,7 +39,11 @@ func (c *choice) load() (*policy.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.Profile(c.profile, overrides...)
+	profile, err := p.Profile(c.profile, overrides...)
+	if err != nil {
+		return nil, err
+	}
+	return c.discover(profile)
 }
 
 // paths are where the policies are: as the command line says, else the

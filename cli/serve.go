@@ -80,6 +80,7 @@ func (c *choice) bridge(level slog.Level) (*bridge.Bridge, func(), error) {
 		}
 		return nil, nil, err
 	}
+	c.discovery.log(log)
 	e := c.engine(p, log)
 	b := bridge.New(bridge.Options{
 		Profile: p, Engine: e, Upstream: upstream.New(definitions(p), log), Version: version, Log: log,
@@ -93,7 +94,8 @@ func definitions(p *policy.Profile) []upstream.Definition {
 	var list []upstream.Definition
 	for _, s := range p.Servers {
 		list = append(list, upstream.Definition{
-			Name: s.Name, Description: s.Description, Command: s.Command, Args: s.Args, Env: s.Env, Cwd: s.Cwd,
+			Name: s.Name, Description: s.Description, Command: s.Command, Args: s.Args, Env: s.Env,
+			EnvFile: s.EnvFile, Cwd: s.Cwd, URL: s.URL, Headers: s.Headers, Transport: s.Transport,
 			StartTimeout: s.StartTimeout, CallTimeout: s.CallTimeout,
 		})
 	}

@@ -20,6 +20,7 @@ const AllowSelf = "MCP_BRIDGE_ALLOW_SELF_SERVER"
 // was not, for a profile that looks there.
 type discovery struct {
 	sources  []string
+	seen     string // the files as they were before they were read
 	found    []clients.Found
 	warnings []clients.Warning
 	notes    []string // what is to be said beside
@@ -38,6 +39,7 @@ func (c *choice) discover(p *policy.Profile) (*policy.Profile, error) {
 		if len(p.Servers) > 0 || len(p.Discover) > 0 {
 			d.notes = append(d.notes, "this bridge is the server of another bridge and mounts no servers; "+AllowSelf+"=true lets it")
 		}
+		d.sources = nil
 		return p.WithoutServers(), nil
 	}
 	if os.Getenv(clients.Config) != "" && !strings.Contains(strings.Join(p.Discover, "\n"), clients.All) {
@@ -46,6 +48,7 @@ func (c *choice) discover(p *policy.Profile) (*policy.Profile, error) {
 	if len(p.Discover) == 0 {
 		return p, nil
 	}
+	d.seen = d.fingerprint()
 	d.found, d.warnings = clients.Find(p.Discover, clients.Options{AllowSelf: allow})
 	list := make([]policy.Server, len(d.found))
 	for i, f := range d.found {
@@ -129,12 +132,11 @@ func (d *discovery) place(server string) string {
 	return ""
 }
 
-// fingerprint describes the files that were looked into without reading them:
-// it is another when one of them has changed, has come or has gone.
+// outdated tells whether one of the files has changed, has come or has gone.
+func (d *discovery) outdated() bool { return d != nil && d.fingerprint() != d.seen }
+
+// fingerprint describes the files that were looked into without reading them.
 func (d *discovery) fingerprint() string {
-	if d == nil || len(d.sources) == 0 {
-		return ""
-	}
 	var b strings.Builder
 	for _, path := range clients.Files(d.sources, clients.Options{}) {
 		info, err := os.Stat(path)

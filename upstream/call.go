@@ -106,7 +106,7 @@ func (s *server) ask(ctx context.Context, c *conn, tool, method string, params a
 		return nil, s.cancelled(ctx, tool, true)
 	case bounded.Err() != nil:
 		failure = s.errorf("server %q: no answer to %s within %v", s.def.Name, subject, s.def.CallTimeout)
-	case s.set.life.Err() != nil:
+	case s.life.Err() != nil:
 		failure = s.closed()
 	case errors.As(err, new(*lost)):
 		failure = s.errorf("server %q: %w; %s was not sent", s.def.Name, err, subject)

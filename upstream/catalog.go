@@ -75,7 +75,7 @@ func (s *server) list(c *conn) (*catalog, error) {
 	cursors := map[string]bool{"": true}
 	names := map[string]bool{}
 	for page := 1; ; page++ {
-		raw, err := s.ask(s.set.life, c, "", string(mcp.MethodToolsList), params)
+		raw, err := s.ask(s.life, c, "", string(mcp.MethodToolsList), params)
 		var failure *Error
 		if errors.As(err, &failure) && failure.Code == mcp.METHOD_NOT_FOUND {
 			break // a server without tools

@@ -71,7 +71,7 @@ type conn struct {
 func newConn(s *server, redact *strings.Replacer) *conn {
 	c := &conn{server: s, dead: make(chan struct{}), removed: make(chan struct{})}
 	c.words = &tail{redact: redact, eof: make(chan struct{})}
-	c.life, c.leave = context.WithCancel(s.set.life)
+	c.life, c.leave = context.WithCancel(s.life)
 	return c
 }
 
@@ -117,7 +117,7 @@ func (c *conn) watch(ended func()) {
 		defer c.server.set.work.Done()
 		select {
 		case <-c.dead:
-		case <-c.server.set.life.Done():
+		case <-c.server.life.Done():
 		}
 		ended()
 		close(c.removed)

@@ -25,6 +25,9 @@ type server struct {
 	def Definition
 	log *slog.Logger
 
+	life context.Context // ends with the set, or when the server is not in it any more
+	stop context.CancelFunc
+
 	mu      sync.Mutex
 	conn    *conn    // the life that is, nil if none
 	catalog *catalog // what was last read, of whichever life
@@ -69,7 +72,7 @@ func (s *server) live(ctx context.Context) (*conn, error) {
 		}
 	}
 	// The start belongs to all who wait for it: it goes on when one leaves.
-	flight := s.set.flights.DoChan("start "+s.def.Name, func() (any, error) { return s.start() })
+	flight := s.set.flights.DoChan(fmt.Sprintf("start %s %p", s.def.Name, s), func() (any, error) { return s.start() })
 	select {
 	case res := <-flight:
 		if res.Err != nil {
@@ -83,7 +86,7 @@ func (s *server) live(ctx context.Context) (*conn, error) {
 
 // start starts the server, unless it ended too often lately.
 func (s *server) start() (*conn, error) {
-	if !s.set.begin() {
+	if s.life.Err() != nil || !s.set.begin() {
 		return nil, s.closed()
 	}
 	defer s.set.work.Done()
@@ -98,7 +101,7 @@ func (s *server) start() (*conn, error) {
 	}
 
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(s.set.life, s.def.StartTimeout)
+	ctx, cancel := context.WithTimeout(s.life, s.def.StartTimeout)
 	defer cancel()
 	c, err := s.connect()
 	if err != nil {
@@ -114,7 +117,7 @@ func (s *server) start() (*conn, error) {
 	if err != nil {
 		failure := s.startFailure(c, err)
 		s.set.work.Go(c.close) // nobody need wait for that
-		if s.set.life.Err() != nil {
+		if s.life.Err() != nil {
 			return nil, s.closed()
 		}
 		s.mu.Lock()
@@ -204,7 +207,7 @@ func (s *server) ended(c *conn, lived time.Duration) {
 	if s.conn == c {
 		s.conn = nil
 	}
-	if s.set.life.Err() != nil {
+	if s.life.Err() != nil {
 		return
 	}
 	if errors.Is(c.cause, errSession) {
@@ -227,6 +230,9 @@ func (s *server) errorf(format string, args ...any) *Error {
 }
 
 func (s *server) closed() *Error {
+	if s.life.Err() == nil {
+		return s.errorf("server %q: it is not in the policy any more", s.def.Name)
+	}
 	return s.errorf("server %q: the bridge is closing", s.def.Name)
 }
 

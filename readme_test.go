@@ -45,6 +45,7 @@ func blocks(t *testing.T, language string) []string {
 func TestReadmePolicy(t *testing.T) {
 	policies, denial := blocks(t, "cue"), strings.Join(blocks(t, ""), "")
 	t.Chdir(t.TempDir())
+	seen := false
 	for _, text := range policies {
 		if err := os.WriteFile("reader.cue", []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -55,8 +56,9 @@ func TestReadmePolicy(t *testing.T) {
 		}
 		profile, err := p.Profile("reader")
 		if err != nil {
-			t.Fatal(err)
+			continue // another one, in which all that can be wrong is its grammar
 		}
+		seen = true
 		if _, err := profile.CheckCall("files", "read_text_file", nil); err != nil {
 			t.Error(err)
 		}
@@ -67,6 +69,9 @@ func TestReadmePolicy(t *testing.T) {
 		if !strings.Contains(denial, err.Error()+"\n") {
 			t.Errorf("README.md does not show the denial as it is:\n%v", err)
 		}
+	}
+	if !seen {
+		t.Error("README.md shows no profile reader")
 	}
 }
 

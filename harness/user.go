@@ -136,8 +136,11 @@ func cmdCall(ts *testscript.TestScript, neg bool, args []string) {
 	case len(r.Content) > 0:
 		fmt.Fprintln(ts.Stderr(), r.Content[0].Text)
 	}
-	if r.IsError != neg {
-		ts.Fatalf("isError is %v", r.IsError)
+	switch {
+	case r.IsError && !neg:
+		ts.Fatalf("%s was not answered", args[0])
+	case !r.IsError && neg:
+		ts.Fatalf("%s was answered", args[0])
 	}
 }
 

@@ -15,13 +15,15 @@ import (
 // is not listed may import none. They follow the path of a call: what comes
 // later on it knows nothing of what comes before.
 var arrows = map[string][]string{
-	".":              {"cli"},
-	"cli":            {"bridge", "harness", "harness/standin", "policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman", "upstream", "upstream/clients"},
-	"bridge":         {"policy", "sandbox", "upstream"},
-	"policy":         {"policies"},
-	"sandbox/docker": {"sandbox", "sandbox/docker/reaper", "sandbox/filter"},
+	".":      {"cli"},
+	"cli":    {"bridge", "harness", "harness/standin", "policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman", "upstream", "upstream/clients"},
+	"bridge": {"policy", "sandbox", "upstream"},
+	"policy": {"policies"},
+	// Writes docs/policy.md, and is in no binary of ours.
+	"policy/manual":  {"policy"},
+	"sandbox/docker": {"sandbox", "sandbox/docker/reaper", "sandbox/filter", "sandbox/spare"},
 	"sandbox/native": {"sandbox", "sandbox/native/stage"},
-	"sandbox/podman": {"sandbox", "sandbox/filter", "sandbox/podman/reaper"},
+	"sandbox/podman": {"sandbox", "sandbox/filter", "sandbox/podman/reaper", "sandbox/spare"},
 	"upstream":       {"upstream/keeper"},
 	// Where servers are found; what starts them does not know it.
 	"upstream/clients": {"upstream"},

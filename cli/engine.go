@@ -111,6 +111,14 @@ func (c *chooser) with(ctx context.Context, e engine, spec sandbox.Spec, args []
 	return box, err
 }
 
+// Prepare leaves it to the engine that was chosen.
+func (c *chooser) Prepare(ctx context.Context, spec sandbox.Spec, args []string) error {
+	if p, can := c.current().(sandbox.Preparer); can {
+		return p.Prepare(ctx, spec, args)
+	}
+	return nil
+}
+
 func (c *chooser) choose(ctx context.Context, spec sandbox.Spec, args []string) (sandbox.Sandbox, error) {
 	var passed []refusal
 	for _, e := range c.engines {

@@ -21,7 +21,9 @@ func agentOf(ts *testscript.TestScript) *agent {
 
 // cmdMCP plays an agent:
 //
-//	mcp connect [-modern] [COMMAND…] start a server, the bridge if none is named, and greet it
+//	mcp connect [-modern] [-elicit accept|always|decline|cancel] [COMMAND…]
+//	                                 start a server, the bridge if none is named, and greet it; with -elicit the agent can put
+//	                                 questions to a person, who answers so; they are kept in asked.txt
 //	mcp METHOD [PARAMS]              one request; its result to stdout, an error to stderr
 //	mcp cancel                       cancel the run that run_python -bg has begun
 //	mcp wait                         wait for that run's result
@@ -32,7 +34,7 @@ func agentOf(ts *testscript.TestScript) *agent {
 //	mcp close                        close the server's stdin; it must end with status 0
 func cmdMCP(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 0 {
-		usage(ts, "mcp connect [-modern] [COMMAND…] | METHOD [PARAMS] | cancel | wait | unanswered | pid | signal NAME | vanish | close")
+		usage(ts, "mcp connect [-modern] [-elicit ANSWER] [COMMAND…] | METHOD [PARAMS] | cancel | wait | unanswered | pid | signal NAME | vanish | close")
 	}
 	a := agentOf(ts)
 	switch args[0] {
@@ -76,6 +78,10 @@ func mcpConnect(ts *testscript.TestScript, a *agent, args []string) error {
 	if modern {
 		args = args[1:]
 	}
+	elicit := ""
+	if len(args) > 1 && args[0] == "-elicit" {
+		elicit, args = args[1], args[2:]
+	}
 	if len(args) == 0 {
 		args = []string{"bridge"}
 	}
@@ -86,7 +92,7 @@ func mcpConnect(ts *testscript.TestScript, a *agent, args []string) error {
 	cmd := exec.Command(path, args[1:]...)
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = environ(ts)
-	return a.connect(cmd, modern)
+	return a.connect(cmd, modern, elicit)
 }
 
 func lookPath(name, path string) (string, error) {
@@ -153,13 +159,14 @@ func cmdRunPython(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	params["code"] = ts.ReadFile(args[0])
 	a := connected(ts)
-	id, c, err := a.begin("tools/call", map[string]any{"name": "run_python", "arguments": params})
+	call := map[string]any{"name": "run_python", "arguments": params}
+	id, c, err := a.begin("tools/call", call)
 	ts.Check(err)
 	if background {
-		a.background, a.pending = id, c
+		a.background, a.pending, a.begun = id, c, call
 		return
 	}
-	raw, err := a.await(c)
+	raw, err := a.finish(c, call)
 	ts.Check(err)
 	show(ts, neg, raw)
 }
@@ -167,7 +174,7 @@ func cmdRunPython(ts *testscript.TestScript, neg bool, args []string) {
 // awaitBackground waits for the run that was begun with -bg. Negated, the
 // result must be an error, or not come at all.
 func (a *agent) awaitBackground(ts *testscript.TestScript, neg bool) error {
-	raw, err := a.await(a.pending)
+	raw, err := a.finish(a.pending, a.begun)
 	if err != nil {
 		return err
 	}

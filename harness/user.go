@@ -82,7 +82,7 @@ func connectBridge(ts *testscript.TestScript, a *agent, args []string) error {
 	cmd := exec.Command(path, args...)
 	cmd.Dir = a.work
 	cmd.Env = environ(ts)
-	return a.connect(cmd, false)
+	return a.connect(cmd, false, "")
 }
 
 // connected gives the scenario's agent, connected to a bridge under the profile

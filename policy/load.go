@@ -129,7 +129,9 @@ func evaluate(syn *syntax) (*Policy, error) {
 		l.report(err, nil) // what we have not found, CUE has
 		return nil, l.sorted()
 	}
-	return l.policy(), nil
+	p := l.policy()
+	p.loader = l
+	return p, nil
 }
 
 // fields are the regular fields of the struct at path in v, if it is there.

@@ -12,6 +12,7 @@ import (
 type Policy struct {
 	profiles map[string]*Profile
 	sources  []source // what it was loaded from
+	loader   *loader  // that loaded it
 }
 
 // Profiles are the names of the profiles, sorted.

@@ -44,6 +44,7 @@ type syntax struct {
 type label struct {
 	Pos
 	pattern bool
+	bare    bool // the value is {}
 }
 
 // A mark is a pattern as written: where its bracket is, and its expression.
@@ -123,7 +124,8 @@ func (s *syntax) check(f *ast.File, data []byte) {
 		if n, ok := n.(*ast.Field); ok {
 			n.Attrs = []*ast.Attribute{{Text: fmt.Sprintf("@%s(%d)", fieldAttr, len(s.labels))}}
 			_, pattern := n.Label.(*ast.ListLit)
-			s.labels = append(s.labels, label{position(n.Pos()), pattern})
+			value, _ := n.Value.(*ast.StructLit)
+			s.labels = append(s.labels, label{position(n.Pos()), pattern, value != nil && len(value.Elts) == 0})
 		}
 	})
 	if !named {

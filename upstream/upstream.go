@@ -60,7 +60,6 @@ type Tool struct {
 // Set is the servers of one bridge. Its methods may be called by several
 // goroutines at once.
 type Set struct {
-	servers map[string]*server
 	log     *slog.Logger
 	flights singleflight.Group
 
@@ -68,9 +67,10 @@ type Set struct {
 	life context.Context
 	stop context.CancelFunc
 
-	mu     sync.Mutex
-	closed bool
-	work   sync.WaitGroup // what Close waits for
+	mu      sync.Mutex
+	servers map[string]*server
+	closed  bool
+	work    sync.WaitGroup // what Close waits for
 }
 
 // New makes a set of servers and starts none of them. Of definitions with the
@@ -78,18 +78,7 @@ type Set struct {
 func New(defs []Definition, log *slog.Logger) *Set {
 	s := &Set{servers: map[string]*server{}, log: log}
 	s.life, s.stop = context.WithCancel(context.Background())
-	for _, def := range defs {
-		if s.servers[def.Name] != nil {
-			continue
-		}
-		if def.StartTimeout <= 0 {
-			def.StartTimeout = DefaultStartTimeout
-		}
-		if def.CallTimeout <= 0 {
-			def.CallTimeout = DefaultCallTimeout
-		}
-		s.servers[def.Name] = &server{set: s, def: def, log: log.With("server", def.Name)}
-	}
+	s.Update(defs)
 	return s
 }
 
@@ -98,9 +87,7 @@ func New(defs []Definition, log *slog.Logger) *Set {
 // again to whoever uses the server.
 func (s *Set) Warm(names ...string) {
 	if len(names) == 0 {
-		for name := range s.servers {
-			names = append(names, name)
-		}
+		names = s.names()
 	}
 	for _, name := range names {
 		if !s.begin() {
@@ -173,7 +160,9 @@ func (s *Set) begin() bool {
 }
 
 func (s *Set) lookup(name string) (*server, error) {
+	s.mu.Lock()
 	srv := s.servers[name]
+	s.mu.Unlock()
 	if srv == nil {
 		return nil, &Error{Kind: KindServer, Server: name, Message: fmt.Sprintf("unknown server %q", name)}
 	}

@@ -53,9 +53,9 @@ def hint(error, related):
         if isinstance(error, kinds):
             return find(error)
     command = getattr(error, "cmd", None)
-    if isinstance(command, (str, list, tuple)) and installs(command if isinstance(command, str) else " ".join(map(str, command))):
-        return INSTALL
-    return None
+    if isinstance(command, (list, tuple)):
+        command = " ".join(map(str, command))
+    return INSTALL if isinstance(command, str) and installs(command) else None
 
 
 def installs(command):
@@ -106,7 +106,8 @@ def of_socket(tb):
     if tb is None:
         return False
     code = tb.tb_frame.f_code
-    return code.co_filename.endswith("socket.py") or not {"connect", "connect_ex", "sendto", "socket"}.isdisjoint(code.co_names)
+    uses = {"connect", "connect_ex", "sendto", "socket"}
+    return code.co_filename.endswith("socket.py") or not uses.isdisjoint(code.co_names)
 
 
 def of_import(error):

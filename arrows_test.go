@@ -16,14 +16,14 @@ import (
 // later on it knows nothing of what comes before.
 var arrows = map[string][]string{
 	".":      {"cli"},
-	"cli":    {"bridge", "policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman", "upstream", "upstream/clients"},
+	"cli":    {"bridge", "harness", "harness/standin", "policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman", "upstream", "upstream/clients"},
 	"bridge": {"policy", "sandbox", "upstream"},
 	"policy": {"policies"},
 	// Writes docs/policy.md, and is in no binary of ours.
 	"policy/manual":  {"policy"},
-	"sandbox/docker": {"sandbox", "sandbox/docker/reaper", "sandbox/filter"},
+	"sandbox/docker": {"sandbox", "sandbox/docker/reaper", "sandbox/filter", "sandbox/spare"},
 	"sandbox/native": {"sandbox", "sandbox/native/stage"},
-	"sandbox/podman": {"sandbox", "sandbox/filter", "sandbox/podman/reaper"},
+	"sandbox/podman": {"sandbox", "sandbox/filter", "sandbox/podman/reaper", "sandbox/spare"},
 	"upstream":       {"upstream/keeper"},
 	// Where servers are found; what starts them does not know it.
 	"upstream/clients": {"upstream"},
@@ -33,7 +33,7 @@ var arrows = map[string][]string{
 
 // confined says in which parts of the bridge a library may be known.
 var confined = map[string][]string{
-	"cuelang.org/go":                    {"policy"},
+	"cuelang.org/go":                    {"policy", "harness/standin"},
 	"github.com/mark3labs/mcp-go":       {"bridge", "upstream", "harness"},
 	"github.com/spf13/cobra":            {"cli"},
 	"github.com/rogpeppe/go-internal":   {"harness"},

@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 // tests are run, with spaces between them. All are if it is empty.
 const Engines = "BRIDGE_TEST_ENGINES"
 
-// TestScript runs the specification, once for each engine that is present.
-func TestScript(t *testing.T) {
+// forEachEngine runs a test on each engine that is wanted and present.
+func forEachEngine(t *testing.T, test func(t *testing.T, engine sandbox.Engine)) {
 	own := image.Name(containerfile)
 	pod, doc, nat := podman.New(podman.Options{Image: own}), docker.New(docker.Options{Image: own}), native.New()
 	t.Cleanup(func() { pod.Close(); doc.Close(); nat.Close() })
@@ -49,25 +49,33 @@ func TestScript(t *testing.T) {
 			if err := engine.Ready(t.Context(), sandbox.Spec{Rootful: true}); err != nil {
 				harness.Skip(t, err)
 			}
-			peers, err := filepath.Abs("testdata/npm/node_modules")
-			if err != nil {
-				t.Fatal(err)
-			}
-			prepare := rootful
-			if engine.Ready(t.Context(), sandbox.Spec{}) == nil {
-				prepare = nil
-			}
-			harness.Run(t, "testdata/script", map[string]bool{
-				"native":   name == native.Name,
-				"podman":   name == podman.Name,
-				"docker":   name == docker.Name,
-				"rootless": os.Geteuid() != 0,
-				"memory":   holdsMemory(t, engine),
-				"npm":      present(peers),
-				"jq":       name != native.Name || found("jq"),
-			}, map[string]string{"NPM": peers, "MCP_BRIDGE_RUNTIME": name}, prepare)
+			test(t, engine)
 		})
 	}
+}
+
+// TestScript runs the specification, once for each engine that is present.
+func TestScript(t *testing.T) {
+	forEachEngine(t, func(t *testing.T, engine sandbox.Engine) {
+		name := engine.Name()
+		peers, err := filepath.Abs("testdata/npm/node_modules")
+		if err != nil {
+			t.Fatal(err)
+		}
+		prepare := rootful
+		if engine.Ready(t.Context(), sandbox.Spec{}) == nil {
+			prepare = nil
+		}
+		harness.RunDir(t, "testdata/script", map[string]bool{
+			"native":   name == native.Name,
+			"podman":   name == podman.Name,
+			"docker":   name == docker.Name,
+			"rootless": os.Geteuid() != 0,
+			"memory":   holdsMemory(t, engine),
+			"npm":      present(peers),
+			"jq":       name != native.Name || found("jq"),
+		}, map[string]string{"NPM": peers, "MCP_BRIDGE_RUNTIME": name}, prepare)
+	})
 }
 
 // rootful makes the policies of a scenario allow what an engine that runs as

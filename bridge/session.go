@@ -32,6 +32,7 @@ type session struct {
 	notes   []string // for the next run's report
 	box     *opening // nil: no sandbox
 	used    bool     // a run has been started in some sandbox before
+	ahead   bool     // whether the next sandbox is prepared while one is there
 	idle    *time.Timer
 	running sync.WaitGroup
 }
@@ -50,8 +51,14 @@ func newSession(setup Setup, g *gate, log *slog.Logger) *session {
 	return s
 }
 
-// warm starts a sandbox in the background if there is none.
-func (s *session) warm() { s.open() }
+// warm starts a sandbox in the background if there is none. From now on there
+// is one more that is all but started, for the time when this one has ended.
+func (s *session) warm() {
+	s.mu.Lock()
+	s.ahead = true
+	s.mu.Unlock()
+	s.open()
+}
 
 // open returns the session's sandbox, starting one if there is none or the
 // last one has ended. It does not wait for it.
@@ -63,6 +70,7 @@ func (s *session) open() *opening {
 	}
 	o := &opening{done: make(chan struct{})}
 	s.box = o
+	ahead := s.ahead
 	if err := s.ctx.Err(); err != nil {
 		o.err = err
 		close(o.done)
@@ -83,8 +91,20 @@ func (s *session) open() *opening {
 			return
 		}
 		s.log.Info("the sandbox is ready", "engine", engine.Name(), "after", time.Since(began).Round(time.Millisecond))
+		if ahead {
+			s.running.Go(func() { s.prepare(engine, spec) })
+		}
 	})
 	return o
+}
+
+// prepare makes a sandbox that is all but started.
+func (s *session) prepare(engine sandbox.Engine, spec sandbox.Spec) {
+	ctx, cancel := context.WithTimeout(s.ctx, startTimeout)
+	defer cancel()
+	if err := sandbox.Prepare(ctx, engine, spec); err != nil && s.ctx.Err() == nil {
+		s.log.Info("the next sandbox could not be prepared", "engine", engine.Name(), "err", err)
+	}
 }
 
 // ended tells whether an opening has failed or its sandbox has ended.

@@ -33,11 +33,16 @@ func (c *choice) engine(p *policy.Profile, log *slog.Logger) *chooser {
 // engines are all that there are, in the order in which they are tried.
 func (c *choice) engines(log *slog.Logger) []engine {
 	own := c.own()
-	return []engine{
+	list := []engine{
 		onPodman{podman.New(podman.Options{Image: own, Log: log})},
 		onDocker{docker.New(docker.Options{Image: own, Log: log, Build: "bridge image build --engine docker"})},
 		native.New(),
 	}
+	if _, scenario := c.standIns(); scenario {
+		// What a scenario wants is the one that starts at once, with no image.
+		slices.Reverse(list)
+	}
+	return list
 }
 
 // chooser is an engine that leaves the work to one of several. It chooses at
@@ -104,6 +109,14 @@ func (c *chooser) with(ctx context.Context, e engine, spec sandbox.Spec, args []
 		return nil, &notReady{c.by, []refusal{explain(ctx, e, spec, err)}}
 	}
 	return box, err
+}
+
+// Prepare leaves it to the engine that was chosen.
+func (c *chooser) Prepare(ctx context.Context, spec sandbox.Spec, args []string) error {
+	if p, can := c.current().(sandbox.Preparer); can {
+		return p.Prepare(ctx, spec, args)
+	}
+	return nil
 }
 
 func (c *chooser) choose(ctx context.Context, spec sandbox.Spec, args []string) (sandbox.Sandbox, error) {

@@ -30,6 +30,10 @@ func (o *origin) setup() (*bridge.Setup, error) {
 	if err != nil {
 		return nil, err
 	}
+	servers, err := o.choice.replaced(definitions(p))
+	if err != nil {
+		return nil, err
+	}
 	// An engine is what the profile names; what its sandboxes are like is told
 	// with each of them.
 	if o.engine == nil || o.profile.Engine != p.Engine {
@@ -37,7 +41,7 @@ func (o *origin) setup() (*bridge.Setup, error) {
 		o.engines = append(o.engines, o.engine)
 	}
 	o.profile = p
-	return &bridge.Setup{Profile: p, Engine: o.engine, Servers: definitions(p)}, nil
+	return &bridge.Setup{Profile: p, Engine: o.engine, Servers: servers}, nil
 }
 
 // reload is the setup if a file of the policies has changed since they were

@@ -22,7 +22,10 @@ const patience = 60 * time.Second
 
 // agent is the MCP client that a scenario plays, connected to one server.
 type agent struct {
-	work string // the scenario's folder
+	work      string   // the scenario's folder
+	variables []string // the names of its variables
+
+	stopped <-chan struct{} // closed when the scenario is to end early, nil if it never is
 
 	cmd    *exec.Cmd
 	in     io.WriteCloser
@@ -190,6 +193,8 @@ func (a *agent) await(c chan answer) (json.RawMessage, error) {
 			return nil, fmt.Errorf("%d: %s", r.Error.Code, r.Error.Message)
 		}
 		return r.Result, nil
+	case <-a.stopped:
+		return nil, errors.New("no answer")
 	case <-time.After(patience):
 		return nil, fmt.Errorf("no answer within %s", patience)
 	}

@@ -65,6 +65,14 @@ type Engine interface {
 	Start(ctx context.Context, spec Spec, args []string) (Sandbox, error)
 }
 
+// A Preparer is an engine for which a sandbox is much work to make.
+type Preparer interface {
+	// Prepare makes a sandbox, all but its start, for the next Start of the
+	// same spec and arguments, and returns when it is there. An engine keeps
+	// one at most, runs nothing in it, and ends it with itself.
+	Prepare(ctx context.Context, spec Spec, args []string) error
+}
+
 // A Sandbox is one running sandbox.
 type Sandbox interface {
 	Stdin() io.WriteCloser

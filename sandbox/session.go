@@ -96,6 +96,19 @@ func Open(ctx context.Context, e Engine, spec Spec, h Handler) (*Session, error)
 	return nil, fmt.Errorf("starting the session's Python: %w", err)
 }
 
+// Prepare has an engine that can do so make the next session's sandbox ahead.
+func Prepare(ctx context.Context, e Engine, spec Spec) error {
+	p, can := e.(Preparer)
+	if !can {
+		return nil
+	}
+	args, _, err := guestProgram()
+	if err != nil {
+		return err
+	}
+	return p.Prepare(ctx, spec, args)
+}
+
 // Done is closed when the session has ended and nothing of its sandbox is
 // left.
 func (s *Session) Done() <-chan struct{} { return s.gone }

@@ -33,7 +33,9 @@ const (
 type box struct {
 	engine *Engine
 	client *client.Client
+	image  string // id
 	id     string
+	news   *news
 	held   map[string]string
 	conn   client.HijackedResponse
 	stdout *stream

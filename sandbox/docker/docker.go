@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"bridge/sandbox"
+	"bridge/sandbox/spare"
 
 	"github.com/moby/moby/client"
 )
@@ -36,6 +37,7 @@ type Engine struct {
 	options Options
 	log     *slog.Logger
 	tasks   sync.WaitGroup // removals and starts that nobody waits for
+	spares  *spare.Shelf[*box]
 
 	reaping sync.Mutex // guards keeper
 	keeper  *keeper    // nil until a container is made
@@ -55,7 +57,7 @@ func New(o Options) *Engine {
 	if o.Build == "" {
 		o.Build = "bridge image build"
 	}
-	return &Engine{options: o, log: o.Log, live: map[*box]bool{}, orphans: map[string]bool{}}
+	return &Engine{options: o, log: o.Log, live: map[*box]bool{}, orphans: map[string]bool{}, spares: spare.New((*box).abandon)}
 }
 
 // Name returns "docker".
@@ -67,7 +69,8 @@ func (e *Engine) Ready(ctx context.Context, spec sandbox.Spec) error {
 	return err
 }
 
-// Start makes a container and returns when its Python is being executed.
+// Start makes a container, or takes the one that was prepared, and returns when
+// its Python is being executed.
 func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (sandbox.Sandbox, error) {
 	p, err := e.plan(ctx, spec)
 	if err != nil {
@@ -76,7 +79,17 @@ func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (s
 	if err := e.reap(ctx, p.link); err != nil {
 		return nil, err
 	}
-	return e.start(ctx, p, args)
+	if b := e.prepared(ctx, p, args); b != nil {
+		return b, nil
+	}
+	b, err := e.make(ctx, p, args)
+	if err == nil {
+		err = b.start(ctx)
+	}
+	if err != nil {
+		return nil, e.refused(ctx, p, err)
+	}
+	return b, nil
 }
 
 // Close ends the sandboxes that are left and waits until they are removed.
@@ -92,6 +105,7 @@ func (e *Engine) Close() {
 	for _, b := range left {
 		b.Kill()
 	}
+	e.spares.Close()
 	for _, b := range left {
 		b.Wait()
 	}

@@ -9,23 +9,23 @@ import (
 	"strings"
 	"time"
 
-	"bridge/sandbox"
-
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 	"golang.org/x/sync/errgroup"
 )
 
-// start makes the container, listens to it and starts it.
-func (e *Engine) start(ctx context.Context, p *plan, args []string) (sandbox.Sandbox, error) {
+// make makes the container and listens to it. What was begun and did not work
+// is taken back.
+func (e *Engine) make(ctx context.Context, p *plan, args []string) (*box, error) {
 	id, err := e.create(ctx, p, args)
 	if err != nil {
-		return nil, e.refused(ctx, p, err)
+		return nil, err
 	}
 	b := &box{
 		engine: e,
 		client: p.client,
+		image:  p.image,
 		id:     id,
 		held:   p.held(),
 		stdout: newStream(),
@@ -33,26 +33,37 @@ func (e *Engine) start(ctx context.Context, p *plan, args []string) (sandbox.San
 		killed: make(chan struct{}),
 		done:   make(chan struct{}),
 	}
-	n, err := b.listen(ctx)
-	if err == nil {
-		_, err = p.client.ContainerStart(ctx, id, client.ContainerStartOptions{})
+	if b.news, err = b.listen(ctx); err != nil {
+		b.abandon()
+		return nil, err
 	}
-	if err == nil && !e.add(b) {
+	return b, nil
+}
+
+// start starts the container. One that does not start is taken back.
+func (b *box) start(ctx context.Context) error {
+	_, err := b.client.ContainerStart(ctx, b.id, client.ContainerStartOptions{})
+	if err == nil && !b.engine.add(b) {
 		err = errClosed
 	}
 	if err != nil {
-		n.drop()
-		if b.conn.Conn != nil {
-			b.conn.Close()
-		}
-		e.discard(p.client, id)
-		return nil, e.refused(ctx, p, err)
+		b.abandon()
+		return err
 	}
 	if names := loose(b.held); len(names) > 0 {
-		e.log.Warn("docker does not hold every limit", "container", id, "missing", strings.Join(names, ", "))
+		b.engine.log.Warn("docker does not hold every limit", "container", b.id, "missing", strings.Join(names, ", "))
 	}
-	go b.attend(n)
-	return b, nil
+	go b.attend(b.news)
+	return nil
+}
+
+// abandon takes back a container that was not started, in the background.
+func (b *box) abandon() {
+	b.news.drop()
+	if b.conn.Conn != nil {
+		b.conn.Close()
+	}
+	b.engine.discard(b.client, b.id)
 }
 
 // create makes the container. It is not bound to the context: docker goes on
@@ -157,10 +168,18 @@ func (e *Engine) refused(ctx context.Context, p *plan, err error) error {
 	return fmt.Errorf("starting a container on docker: %s", text)
 }
 
-// discard removes a container that was not started, in the background.
+// discard removes a container that was not started, in the background unless
+// the engine is closed. One that docker does not remove is remembered.
 func (e *Engine) discard(c *client.Client, id string) {
-	if !e.task(func() { e.remove(c, id) }) {
-		e.remove(c, id)
+	remove := func() {
+		if !e.remove(c, id) {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			e.orphans[id] = true
+		}
+	}
+	if !e.task(remove) {
+		remove()
 	}
 }
 

@@ -40,6 +40,10 @@ type box struct {
 	kill   sync.Once
 	done   chan struct{}
 
+	// Of one that was prepared: what it was made of, and on which service.
+	image   string
+	service *service
+
 	// Set before done is closed.
 	exit sandbox.Exit
 	oom  bool

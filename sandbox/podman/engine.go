@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"bridge/sandbox"
+	"bridge/sandbox/spare"
 
-	"github.com/containers/podman/v5/pkg/bindings/containers"
 	"github.com/containers/podman/v5/pkg/bindings/images"
 )
 
@@ -29,6 +29,7 @@ type Engine struct {
 
 	dialing sync.Mutex     // held while a connection is sought
 	working sync.WaitGroup // goroutines of the engine and of its sandboxes
+	spares  *spare.Shelf[*box]
 
 	mu      sync.Mutex // guards what follows
 	closed  bool
@@ -49,6 +50,7 @@ func New(o Options) *Engine {
 		owner:  self(),
 		places: places,
 		live:   make(map[string]*box),
+		spares: spare.New((*box).abandon),
 	}
 }
 
@@ -100,66 +102,6 @@ func (e *Engine) missing(name string) error {
 
 var errClosed = errors.New("the podman engine is closed")
 
-// Start makes a container, attaches to it and starts it.
-func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (sandbox.Sandbox, error) {
-	s, err := e.connect(ctx, spec)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.fits(spec); err != nil {
-		return nil, err
-	}
-	image, err := e.imageOf(spec)
-	if err != nil {
-		return nil, err
-	}
-	plan, err := e.plan(s, spec, image, args)
-	if err != nil {
-		return nil, err
-	}
-	b, err := e.start(ctx, s, plan)
-	switch {
-	case err == nil:
-		return b, nil
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	}
-	// Not every version of podman says so by the status of its answer.
-	if there, unknown := images.Exists(s.with(ctx), image, nil); unknown == nil && !there {
-		return nil, e.missing(image)
-	}
-	return nil, fmt.Errorf("starting a container: %w", s.diagnose(err))
-}
-
-// start brings a container up. What was begun and did not work is taken back
-// before it returns.
-func (e *Engine) start(ctx context.Context, s *service, p *plan) (*box, error) {
-	b := newBox(e, p)
-	if !e.add(b) {
-		return nil, errClosed
-	}
-	created, err := containers.CreateWithSpec(s.with(ctx), p.spec, nil)
-	for _, w := range created.Warnings {
-		e.log.Warn("podman warns about a sandbox", "text", w)
-	}
-	if err == nil {
-		err = b.attach(ctx, s)
-	}
-	if err == nil {
-		err = containers.Start(s.with(ctx), b.name, nil)
-	}
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err != nil {
-		// It may have been made even if that was not told.
-		b.abandon()
-		return nil, err
-	}
-	b.attend(s)
-	return b, nil
-}
-
 // add makes a box one of the engine's, unless the engine is closed.
 func (e *Engine) add(b *box) bool {
 	e.mu.Lock()
@@ -192,6 +134,7 @@ func (e *Engine) Close() {
 	for _, b := range left {
 		b.Kill()
 	}
+	e.spares.Close()
 	e.working.Wait()
 	e.dialing.Lock() // whoever was at it is done, and nobody begins any more
 	defer e.dialing.Unlock()

@@ -1,0 +1,159 @@
+package podman
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"bridge/sandbox"
+
+	"github.com/containers/podman/v5/pkg/bindings/containers"
+	"github.com/containers/podman/v5/pkg/bindings/images"
+)
+
+// Start makes a container, attaches to it and starts it. If one was prepared,
+// it is only started.
+func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (sandbox.Sandbox, error) {
+	s, image, err := e.may(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	if b := e.prepared(ctx, s, spec, image, args); b != nil {
+		return b, nil
+	}
+	b, err := e.make(ctx, s, spec, image, args)
+	if err == nil {
+		err = b.start(ctx, s)
+	}
+	switch {
+	case err == nil:
+		return b, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	// Not every version of podman says so by the status of its answer.
+	if there, unknown := images.Exists(s.with(ctx), image, nil); unknown == nil && !there {
+		return nil, e.missing(image)
+	}
+	return nil, fmt.Errorf("starting a container: %w", s.diagnose(err))
+}
+
+// may finds the service and the image of a spec that is allowed on it.
+func (e *Engine) may(ctx context.Context, spec sandbox.Spec) (s *service, image string, err error) {
+	if s, err = e.connect(ctx, spec); err != nil {
+		return nil, "", err
+	}
+	if err = s.fits(spec); err != nil {
+		return nil, "", err
+	}
+	image, err = e.imageOf(spec)
+	return s, image, err
+}
+
+// make brings a container as far as it comes without being started: all of it
+// is there but the program. What was begun and did not work is taken back
+// before it returns.
+func (e *Engine) make(ctx context.Context, s *service, spec sandbox.Spec, image string, args []string) (*box, error) {
+	p, err := e.plan(s, spec, image, args)
+	if err != nil {
+		return nil, err
+	}
+	b := newBox(e, p)
+	if !e.add(b) {
+		return nil, errClosed
+	}
+	created, err := containers.CreateWithSpec(s.with(ctx), p.spec, nil)
+	for _, w := range created.Warnings {
+		e.log.Warn("podman warns about a sandbox", "text", w)
+	}
+	if err == nil {
+		err = b.attach(ctx, s)
+	}
+	if err != nil {
+		// It may have been made even if that was not told.
+		b.abandon()
+		return nil, err
+	}
+	return b, nil
+}
+
+// start starts a container that was made. One that does not start is taken
+// back before it returns.
+func (b *box) start(ctx context.Context, s *service) error {
+	err := containers.Start(s.with(ctx), b.name, nil)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		b.abandon()
+		return err
+	}
+	b.attend(s)
+	return nil
+}
+
+// Prepare makes a container for the next Start of the same spec and arguments.
+// A folder of the host may be another one by then, and on a service that no
+// reaper reaches a container that was never started would outlive a bridge that
+// is killed: for these there is nothing to prepare.
+func (e *Engine) Prepare(ctx context.Context, spec sandbox.Spec, args []string) error {
+	if len(spec.Mounts) > 0 {
+		return nil
+	}
+	return e.spares.Put(ctx, key(spec, args), func(ctx context.Context) (*box, error) {
+		return e.makeSpare(ctx, spec, args)
+	})
+}
+
+func (e *Engine) makeSpare(ctx context.Context, spec sandbox.Spec, args []string) (*box, error) {
+	s, name, err := e.may(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	if s.keeper == nil {
+		return nil, errors.New("no reaper reaches the service")
+	}
+	image, err := images.GetImage(s.with(ctx), name, nil)
+	if err != nil {
+		return nil, err
+	}
+	b, err := e.make(ctx, s, spec, image.ID, args)
+	if err != nil {
+		return nil, err
+	}
+	b.image, b.service = image.ID, s
+	return b, nil
+}
+
+// prepared starts the container that was prepared, if there is one and it is
+// what would be made now.
+func (e *Engine) prepared(ctx context.Context, s *service, spec sandbox.Spec, name string, args []string) *box {
+	b, ok := e.spares.Take(ctx, key(spec, args))
+	if !ok {
+		return nil
+	}
+	image, err := images.GetImage(s.with(ctx), name, nil)
+	if err != nil || image.ID != b.image || b.service != s || !b.connected() {
+		b.abandon()
+		return nil
+	}
+	if err := b.start(ctx, s); err != nil {
+		e.log.Debug("a sandbox that was made ahead does not start", "cause", err)
+		return nil
+	}
+	return b
+}
+
+// key tells specs apart.
+func key(spec sandbox.Spec, args []string) string { return fmt.Sprintf("%#v %q", spec, args) }
+
+// connected tells whether the wire of a container that was not started is
+// still there: nothing comes on it but its end.
+func (b *box) connected() bool {
+	b.wire.SetReadDeadline(time.Now())
+	_, err := b.reader.Peek(1)
+	b.wire.SetReadDeadline(time.Time{})
+	return errors.Is(err, os.ErrDeadlineExceeded)
+}

@@ -9,10 +9,8 @@ from _guest.code import NOTHING, Program, find_classes, make_main, trim_sources
 from _guest.files import Files
 from _guest.show import show
 
-# From Python 3.14 on, new processes import __main__, which is no file here.
-FORKSERVER = sys.version_info >= (3, 14)
-
 OUTPUT = 24 << 10  # bytes of output shown if the host does not say
+MARK = 100  # characters of it that say what was cut
 
 
 class Session:
@@ -142,7 +140,7 @@ class Session:
             self.load_inspect()
         if "ctypes" in code or "cffi" in code:
             self.streams.line_up()
-        if FORKSERVER and ("multiprocessing" in code or "ProcessPool" in code):
+        if "multiprocessing" in code or "ProcessPool" in code:
             fork_workers()
 
     def execute(self, code, run):
@@ -169,7 +167,7 @@ class Session:
                 result = {"status": "success"}
                 if value is not NOTHING and value is not None:
                     if not self.pictured(value):
-                        result["value"] = show(value, keep)
+                        result["value"] = show(value, max(keep - MARK, keep // 2))
                     self.main.__dict__["_"] = value
                 self.draw()
                 self.flush()
@@ -268,13 +266,18 @@ class Session:
 
 
 def fork_workers():
-    """Have multiprocessing fork its processes, so that they know what code has defined."""
-    import multiprocessing
+    """Have multiprocessing fork its processes, so that they know what code has defined.
 
-    try:
-        multiprocessing.set_start_method("fork")
-    except RuntimeError:
-        pass  # Code has chosen already.
+    The other ways, of which one is the usual one from Python 3.14 on, have a
+    new process import __main__, which is no file here; it would look for the
+    session's functions in vain, and a pool would start others for ever.
+    """
+    from multiprocessing import context
+
+    forked = context._concrete_contexts.get("fork")
+    if forked is not None:
+        context._concrete_contexts.update(spawn=forked, forkserver=forked)
+        context._default_context._default_context = forked
 
 
 def plain_error(error):

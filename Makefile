@@ -3,6 +3,7 @@
 #   make demo     see it work: needs Linux, Go and Python 3, nothing else
 #   make test     every test; what is absent is skipped, and said
 #   make check    formatting, vet, static checks, the policies
+#   make docs     docs/policy.md, from the schema
 #   make bench    the speed table, each figure beside its reference
 #   make build    bin/bridge
 #   make dist     dist/bridge-OS-ARCH for Linux, macOS and Windows
@@ -26,7 +27,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS) -tags=remote,containers_image_openpgp,exclude_graphdriver_btrfs)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test check bench dist peers clean
+.PHONY: build demo test check docs bench dist peers clean
 
 build:
 	$(BUILD) -o bin/bridge .
@@ -70,6 +71,10 @@ check: build
 	elif [ -n "$$BRIDGE_TEST_REQUIRE" ]; then echo "make: ruff is not installed"; exit 1; \
 	else echo "make: ruff is not installed (pip install ruff); its checks are skipped"; fi
 	bin/bridge vet policies
+
+docs:
+	$(GO) run ./policy/manual >docs/policy.md.new
+	@mv docs/policy.md.new docs/policy.md
 
 bench: build
 	@$(GO) run ./harness/bench -bridge bin/bridge

@@ -15,21 +15,25 @@ import (
 // is not listed may import none. They follow the path of a call: what comes
 // later on it knows nothing of what comes before.
 var arrows = map[string][]string{
-	".":              {"cli"},
-	"cli":            {"bridge", "policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman", "upstream"},
-	"bridge":         {"policy", "sandbox", "upstream"},
-	"policy":         {"policies"},
+	".":      {"cli"},
+	"cli":    {"bridge", "harness", "harness/standin", "policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman", "upstream", "upstream/clients"},
+	"bridge": {"policy", "sandbox", "upstream"},
+	"policy": {"policies"},
+	// Writes docs/policy.md, and is in no binary of ours.
+	"policy/manual":  {"policy"},
 	"sandbox/docker": {"sandbox", "sandbox/docker/reaper", "sandbox/filter", "sandbox/spare"},
 	"sandbox/native": {"sandbox", "sandbox/native/stage"},
 	"sandbox/podman": {"sandbox", "sandbox/filter", "sandbox/podman/reaper", "sandbox/spare"},
 	"upstream":       {"upstream/keeper"},
+	// Where servers are found; what starts them does not know it.
+	"upstream/clients": {"upstream"},
 	// Measures them, and is in no binary of ours.
 	"harness/bench": {"policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman"},
 }
 
 // confined says in which parts of the bridge a library may be known.
 var confined = map[string][]string{
-	"cuelang.org/go":                    {"policy"},
+	"cuelang.org/go":                    {"policy", "harness/standin"},
 	"github.com/mark3labs/mcp-go":       {"bridge", "upstream", "harness"},
 	"github.com/spf13/cobra":            {"cli"},
 	"github.com/rogpeppe/go-internal":   {"harness"},
@@ -39,6 +43,8 @@ var confined = map[string][]string{
 	"github.com/godbus/dbus":            {"sandbox"},
 	"github.com/containers":             {"sandbox/podman"},
 	"go.podman.io":                      {"sandbox/podman"},
+	"github.com/tailscale/hujson":       {"upstream/clients"},
+	"github.com/pelletier/go-toml":      {"upstream/clients"},
 }
 
 // TestArrows holds the directions of imports. Tests may import what they like.

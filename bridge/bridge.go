@@ -9,49 +9,65 @@ package bridge
 import (
 	"context"
 	"log/slog"
+	"sync"
 
 	"bridge/policy"
 	"bridge/sandbox"
 	"bridge/upstream"
 )
 
-// Options are what a Bridge is made of. All fields are needed.
+// A Setup is what a profile comes to: its sandboxes are made by the engine, and
+// its code calls the servers.
+type Setup struct {
+	Profile *policy.Profile
+	Engine  sandbox.Engine
+	Servers []upstream.Definition
+}
+
+// Options are what a Bridge is made of. All fields but Reload are needed.
 type Options struct {
-	Profile  *policy.Profile
-	Engine   sandbox.Engine
-	Upstream *upstream.Set
-	Version  string
-	Log      *slog.Logger
+	Setup
+	Version string
+	Log     *slog.Logger
+
+	// Reload, if it is set, is called before each run. It gives what the policy
+	// comes to now, or nil if it has not changed since it was last called. An
+	// error leaves things as they are, and is told to the agent and logged.
+	Reload func() (*Setup, error)
 }
 
 // A Bridge serves one agent.
 type Bridge struct {
-	profile  *policy.Profile
 	upstream *upstream.Set
 	version  string
 	log      *slog.Logger
 	gate     *gate
 	session  *session
+
+	mu        sync.Mutex            // guards what follows
+	suspended map[string]*suspended // runs that wait for the agent to come back, by token
+	runs      sync.WaitGroup        // of those that are not a request's own
+	closed    bool                  // there are no more of them
 }
 
 // New makes a bridge. It starts nothing.
 func New(o Options) *Bridge {
-	g := newGate(o.Profile, o.Upstream)
+	up := upstream.New(o.Servers, o.Log)
+	g := newGate(up, o.Log)
+	s := newSession(o.Setup, g, o.Log)
+	s.changed = o.Reload
 	return &Bridge{
-		profile:  o.Profile,
-		upstream: o.Upstream,
-		version:  o.Version,
-		log:      o.Log,
-		gate:     g,
-		session:  newSession(o.Profile, o.Engine, g, o.Log),
+		upstream: up, version: o.Version, log: o.Log, gate: g, session: s,
+		suspended: map[string]*suspended{},
 	}
 }
 
 // Run runs code in the agent's session and tells what became of it. Runs wait
 // for each other in the order of the calls. If stream is not nil it is given
-// the output as it comes.
-func (b *Bridge) Run(ctx context.Context, r Request, stream Stream) *Report {
-	return b.session.run(ctx, r, stream)
+// the output as it comes. Where the policy wants a person to confirm a call,
+// ask does.
+func (b *Bridge) Run(ctx context.Context, r Request, stream Stream, ask Ask) *Report {
+	return b.session.run(ctx, r, stream, ask)
 }
 
 // Warm starts the sandbox in the background, for the first run to find it ready.
@@ -59,6 +75,10 @@ func (b *Bridge) Warm() { b.session.warm() }
 
 // Close ends the session's sandbox and the upstream servers, and waits for them.
 func (b *Bridge) Close() {
+	b.mu.Lock()
+	b.closed = true
+	b.mu.Unlock()
 	b.session.close()
+	b.runs.Wait()
 	b.upstream.Close()
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"bridge/policy"
 )
 
 // Call is one tools/call that code asked for, as far as it got.
@@ -28,8 +30,13 @@ const maxCalls = 200
 
 // record is what the gate knows of one run.
 type record struct {
-	servers []mount         // the servers this run may use
-	over    <-chan struct{} // closed when the run has ended or was stopped
+	profile   *policy.Profile // as it was when the run began
+	mounted   []mount         // the servers of the profile
+	servers   []mount         // those that this run may use
+	over      <-chan struct{} // closed when the run has ended or was stopped
+	confirmer *confirmer
+	used      ledger        // of the budgets per run
+	slots     chan struct{} // one for each call that may be in flight at once
 
 	mu      sync.Mutex // guards what follows
 	calls   []*Call

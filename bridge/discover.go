@@ -25,7 +25,7 @@ func (g *gate) tools(ctx context.Context, run *record, name string) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	tools, err := g.allowed(ctx, s)
+	tools, err := g.allowed(ctx, run, s)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (g *gate) tool(ctx context.Context, run *record, name, tool string) (any, e
 	if err != nil {
 		return nil, err
 	}
-	tools, err := g.allowed(ctx, s)
+	tools, err := g.allowed(ctx, run, s)
 	if err != nil {
 		return nil, err
 	}
@@ -48,26 +48,29 @@ func (g *gate) tool(ctx context.Context, run *record, name, tool string) (any, e
 			return t, nil
 		}
 	}
-	if err := g.misspelt(s, tool); err != nil {
+	if err := g.misspelt(run, s, tool); err != nil {
 		return nil, err
 	}
-	if _, err := g.profile.CheckCall(s.Name, tool, nil); err != nil {
+	rule, ok := run.profile.Rule(s.Name, tool)
+	if !ok {
+		_, err := run.profile.CheckCall(s.Name, tool, nil)
 		return nil, refuse("policy", "%v", err)
 	}
-	return nil, notFound(s, tool, tools)
+	return nil, g.known(ctx, run, &attempt{server: s, tool: tool, rule: rule})
 }
 
 // allowed lists the tools of a server that the profile allows, starting the
-// server if need be.
-func (g *gate) allowed(ctx context.Context, s mount) ([]aliasedTool, error) {
+// server if need be. One that is not what its rule wants it to be is not among
+// them; why, is told to whoever asks for it.
+func (g *gate) allowed(ctx context.Context, run *record, s mount) ([]aliasedTool, error) {
 	tools, err := g.upstream.Tools(ctx, s.Name)
 	if err != nil {
 		return nil, serverError(err)
 	}
-	return g.filter(s, tools), nil
+	return g.filter(run, s, tools), nil
 }
 
-func (g *gate) filter(s mount, tools []upstream.Tool) []aliasedTool {
+func (g *gate) filter(run *record, s mount, tools []upstream.Tool) []aliasedTool {
 	var names []string
 	for _, t := range tools {
 		names = append(names, t.Name)
@@ -76,7 +79,8 @@ func (g *gate) filter(s mount, tools []upstream.Tool) []aliasedTool {
 	aliases := upstream.Aliases(names)
 	list := []aliasedTool{}
 	for _, t := range tools {
-		if !g.profile.AllowsTool(s.Name, t.Name) {
+		rule, ok := run.profile.Rule(s.Name, t.Name)
+		if !ok || g.fits(run.profile, s.Name, rule, t) != nil {
 			continue
 		}
 		list = append(list, aliasedTool{
@@ -107,7 +111,7 @@ const maxHits = 50
 // search ranks the allowed tools of all the run's servers. A server that
 // cannot be started is named beside the hits; it does not spoil the search.
 func (g *gate) search(ctx context.Context, run *record, query string, limit int, only []string) (any, error) {
-	servers, err := pick(run.servers, only, g.profile)
+	servers, err := pick(run.servers, only, run.profile)
 	if err != nil {
 		return nil, refuse("policy", "%v", err)
 	}
@@ -115,7 +119,7 @@ func (g *gate) search(ctx context.Context, run *record, query string, limit int,
 	errs := make([]error, len(servers))
 	var wg sync.WaitGroup
 	for i, s := range servers {
-		wg.Go(func() { found[i], errs[i] = g.allowed(ctx, s) })
+		wg.Go(func() { found[i], errs[i] = g.allowed(ctx, run, s) })
 	}
 	wg.Wait()
 

@@ -3,8 +3,8 @@ package bridge
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 
@@ -16,25 +16,26 @@ import (
 // gate answers what code in the sandbox asks for. There is no other way from
 // a sandbox to a server.
 type gate struct {
-	profile  *policy.Profile
 	upstream *upstream.Set
-	servers  []mount
-	slots    chan struct{} // one for each call that may be in flight at once
+	log      *slog.Logger
+	budget   budget
+	told     sync.Map // tools that are not as they were pinned, by server, name and sum: what was logged
 
 	mu  sync.Mutex // guards run
 	run *record    // nil between runs
 }
 
-func newGate(p *policy.Profile, u *upstream.Set) *gate {
-	return &gate{profile: p, upstream: u, servers: aliased(p), slots: make(chan struct{}, max(p.Parallel, 1))}
+func newGate(u *upstream.Set, log *slog.Logger) *gate {
+	return &gate{upstream: u, log: log, budget: budget{session: ledger{}}}
 }
 
 // open lets one run in; its record tells afterwards what it called.
-func (g *gate) open(servers []mount, over <-chan struct{}) *record {
+func (g *gate) open(run *record) {
+	run.used = ledger{}
+	run.slots = make(chan struct{}, max(run.profile.Parallel, 1))
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.run = &record{servers: servers, over: over}
-	return g.run
+	g.run = run
 }
 
 func (g *gate) close() {
@@ -82,7 +83,7 @@ func (g *gate) serve(ctx context.Context, method string, params json.RawMessage)
 	case "servers":
 		return map[string]any{"servers": run.servers}, nil
 	case "manual":
-		return map[string]string{"text": manual(g.profile, run.servers)}, nil
+		return map[string]string{"text": manual(run.profile, run.servers)}, nil
 	default:
 		return nil, refuse("invalid", "unknown request %q", clip(method))
 	}
@@ -116,80 +117,20 @@ func bounded(server, tool, query string, servers []string) error {
 	return nil
 }
 
-// call makes one tools/call if the policy allows it.
-func (g *gate) call(ctx context.Context, run *record, name, tool string, args json.RawMessage) (any, error) {
-	s, err := g.server(run, name)
-	if err != nil {
-		return nil, err
-	}
-	if len(args) == 0 {
-		args = json.RawMessage("{}")
-	}
-	set := run.add(s.Name, tool)
-	// First, so that the policy is not asked about names without end.
-	if err := g.misspelt(s, tool); err != nil {
-		return nil, err
-	}
-	if _, err := g.profile.CheckCall(s.Name, tool, args); err != nil {
-		return nil, refuse("policy", "%v", err)
-	}
-	if err := g.known(ctx, s, tool); err != nil {
-		return nil, err
-	}
-	select {
-	case g.slots <- struct{}{}:
-		// Held until the session has room for the result, which bounds the
-		// results that wait here.
-		context.AfterFunc(ctx, func() { <-g.slots })
-	case <-ctx.Done():
-	}
-	// The slot may be that of another call of this run, given up because the
-	// run was stopped a moment before this call hears of it.
-	if ctx.Err() != nil || run.isOver() {
-		return nil, refuse("server", "%s.%s: not sent: the run was stopped", s.Name, tool)
-	}
-	set(inFlight)
-	result, err := g.upstream.Call(ctx, s.Name, tool, args)
-	if err != nil {
-		set(outcome(err))
-		return nil, serverError(err)
-	}
-	set(completed)
-	if len(result) > sandbox.MaxFrame-1024 {
-		return nil, refuse("server", "%s.%s: the result has %d bytes, more than the %d that fit; the call was made", s.Name, tool, len(result), sandbox.MaxFrame-1024)
-	}
-	return result, nil
-}
-
 func (g *gate) server(run *record, name string) (mount, error) {
 	if s, ok := find(run.servers, name); ok {
 		return s, nil
 	}
-	if s, ok := find(g.servers, name); ok {
+	if s, ok := find(run.mounted, name); ok {
 		return mount{}, refuse("policy", "server %q is not among the servers of this run: %s", s.Name, names(run.servers))
 	}
-	unknown := &policy.UnknownServer{Server: name, Profile: g.profile.Name, Servers: serverNames(run.servers)}
+	unknown := &policy.UnknownServer{Server: name, Profile: run.profile.Name, Servers: serverNames(run.servers)}
 	return mount{}, refuse("policy", "%v", unknown)
-}
-
-// known refuses a tool that the server does not have, in words that let the
-// caller find the right one.
-func (g *gate) known(ctx context.Context, s mount, tool string) error {
-	tools, err := g.upstream.Tools(ctx, s.Name)
-	if err != nil {
-		return serverError(err)
-	}
-	for _, t := range tools {
-		if t.Name == tool {
-			return nil
-		}
-	}
-	return notFound(s, tool, g.filter(s, tools))
 }
 
 // misspelt tells a wrong name from a denied one, if the server's tools are
 // known already: a server is not started to word a denial.
-func (g *gate) misspelt(s mount, tool string) error {
+func (g *gate) misspelt(run *record, s mount, tool string) error {
 	tools, ok := g.upstream.Known(s.Name)
 	if !ok {
 		return nil
@@ -199,7 +140,7 @@ func (g *gate) misspelt(s mount, tool string) error {
 			return nil
 		}
 	}
-	return notFound(s, tool, g.filter(s, tools))
+	return notFound(s, tool, g.filter(run, s, tools))
 }
 
 func notFound(s mount, tool string, tools []aliasedTool) error {
@@ -218,28 +159,4 @@ func notFound(s mount, tool string, tools []aliasedTool) error {
 
 func refuse(kind, format string, args ...any) error {
 	return &sandbox.Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
-}
-
-// outcome is the state of a call that has no result. Of one that was sent and
-// not answered, be it that its run or its server has ended, all that is known is
-// that it may have had its effect.
-func outcome(err error) string {
-	var u *upstream.Error
-	switch {
-	case errors.As(err, &u) && !u.Sent:
-		return neverSent
-	case errors.As(err, &u) && u.Kind == upstream.KindTool:
-		return failed
-	}
-	return inFlight
-}
-
-// serverError gives an upstream error its kind.
-func serverError(err error) error {
-	kind := "server"
-	var u *upstream.Error
-	if errors.As(err, &u) && u.Kind == upstream.KindTool {
-		kind = "tool"
-	}
-	return &sandbox.Error{Kind: kind, Message: err.Error()}
 }

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +21,21 @@ type reply struct {
 	Error   *mcp.JSONRPCErrorDetails `json:"error,omitempty"`
 }
 
+// outgoing is a request to the agent, or a notification if it has no id.
+type outgoing struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id,omitempty"`
+	Method  string          `json:"method"`
+	Params  any             `json:"params,omitempty"`
+}
+
+// send writes one message of the bridge's own.
+func (c *conn) send(m outgoing) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.write(m)
+}
+
 // answer writes a response, with the id as the agent wrote it, after the
 // notifications that came before it.
 func (c *conn) answer(id json.RawMessage, response mcp.JSONRPCMessage) {
@@ -28,15 +44,7 @@ func (c *conn) answer(id json.RawMessage, response mcp.JSONRPCMessage) {
 	}
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	for {
-		select {
-		case n := <-c.notes:
-			c.write(n)
-			continue
-		default:
-		}
-		break
-	}
+	c.drain()
 	if id == nil {
 		c.write(response)
 		return
@@ -48,6 +56,35 @@ func (c *conn) answer(id json.RawMessage, response mcp.JSONRPCMessage) {
 		c.write(reply{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Error: &r.Error})
 	default:
 		c.write(response)
+	}
+}
+
+// drain writes the notifications that the library has. The caller holds
+// writing.
+func (c *conn) drain() {
+	for {
+		select {
+		case n := <-c.notes:
+			c.write(n)
+		default:
+			return
+		}
+	}
+}
+
+// note writes notifications as they come, where no answer takes them along. It
+// may be blocked by an agent that does not read; then it ends with the process.
+func (c *conn) note(ctx context.Context) {
+	for {
+		select {
+		case n := <-c.notes:
+			c.writing.Lock()
+			c.write(n)
+			c.drain()
+			c.writing.Unlock()
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 

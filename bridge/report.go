@@ -30,9 +30,10 @@ type Report struct {
 	Servers  []string // as the run named them
 	Result   sandbox.Result
 	ExitCode *int
-	Message  string // of the bridge itself: why a run did not end by itself
-	New      bool   // the session is new, and the agent had another before
-	Lost     bool   // the session is gone
+	Message  string   // of the bridge itself: why a run did not end by itself
+	Notes    []string // of the bridge itself: what has changed since the last run
+	New      bool     // the session is new, and the agent had another before
+	Lost     bool     // the session is gone
 	Calls    []Call
 	Further  int // calls beyond those listed
 }

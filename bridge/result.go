@@ -113,6 +113,9 @@ func (r *Report) text(s *structured) string {
 	if r.New {
 		b.add("note: this session is new; variables and files of earlier runs are gone")
 	}
+	for _, note := range r.Notes {
+		b.add("note: " + note)
+	}
 	b.section("background output since the last run:", s.Background)
 	b.add(s.Stdout)
 	b.add(s.Result)

@@ -34,15 +34,22 @@ func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		server: b.newServer(), out: out, cancel: cancel,
 		notes:    make(chan mcp.JSONRPCNotification, 64),
 		requests: map[string]context.CancelFunc{}, turn: closed(),
+		asked: map[string]chan message{}, gone: make(chan struct{}),
 	}
+	b.session.reloaded = func() { b.addTool(c.server); c.toolsChanged() }
 	if err := c.server.RegisterSession(ctx, c); err != nil {
 		return err
 	}
 	defer c.server.UnregisterSession(ctx, c.SessionID())
 	ctx = c.server.WithContext(ctx, c)
 
+	go c.note(ctx)
 	read := make(chan error, 1)
-	go func() { read <- c.read(ctx, in, b.Warm) }()
+	go func() {
+		err := c.read(ctx, in, b.Warm)
+		close(c.gone)
+		read <- err
+	}()
 	var err error
 	select {
 	case err = <-read:
@@ -72,6 +79,7 @@ type conn struct {
 	cancel context.CancelCauseFunc
 	notes  chan mcp.JSONRPCNotification
 	work   sync.WaitGroup
+	gone   chan struct{} // closed when the agent will say no more
 
 	writing sync.Mutex // guards out
 	out     io.Writer
@@ -82,6 +90,11 @@ type conn struct {
 	listens     []context.CancelFunc
 	turn        <-chan struct{} // closed when the last run that came has ended
 	waiting     int
+	asked       map[string]chan message // requests to the agent, by the id's bytes
+	serial      int                     // of these
+	client      mcp.ClientCapabilities  // of the handshake
+	listen      json.RawMessage         // id of the last subscriptions/listen
+	wanted      mcp.SubscriptionFilter  // of it
 }
 
 func closed() <-chan struct{} {
@@ -102,6 +115,51 @@ func (c *conn) Initialized() bool {
 	return c.initialized
 }
 
+// What the library wants of a session that knows its client.
+
+func (c *conn) GetClientInfo() mcp.Implementation { return mcp.Implementation{} }
+func (c *conn) SetClientInfo(mcp.Implementation)  {}
+
+func (c *conn) GetClientCapabilities() mcp.ClientCapabilities {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.client
+}
+
+func (c *conn) SetClientCapabilities(client mcp.ClientCapabilities) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.client = client
+}
+
+// What it wants of one whose notifications are asked for, since 2026-07-28.
+
+func (c *conn) SetSubscriptionFilter(wanted mcp.SubscriptionFilter) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wanted = wanted
+}
+
+func (c *conn) SubscriptionFilter() (mcp.SubscriptionFilter, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.wanted, !c.wanted.IsEmpty()
+}
+
+// toolsChanged tells an agent that listens that the tool is described anew. The
+// library tells those that have greeted the bridge.
+func (c *conn) toolsChanged() {
+	wanted, _ := c.SubscriptionFilter()
+	c.mu.Lock()
+	id := c.listen
+	greeted := c.initialized
+	c.mu.Unlock()
+	if wanted.ToolsListChanged && !greeted {
+		c.send(outgoing{JSONRPC: mcp.JSONRPC_VERSION, Method: mcp.MethodNotificationToolsListChanged,
+			Params: map[string]any{"_meta": map[string]any{mcp.MetaKeySubscriptionID: id}}})
+	}
+}
+
 func (c *conn) NotificationChannel() chan<- mcp.JSONRPCNotification { return c.notes }
 func (c *conn) SessionID() string                                   { return "stdio" }
 
@@ -110,8 +168,11 @@ type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params struct {
-		RequestID json.RawMessage `json:"requestId"`
+		RequestID    json.RawMessage `json:"requestId"`
+		RequestState string          `json:"requestState"`
 	} `json:"params"`
+	Result json.RawMessage          `json:"result"`
+	Error  *mcp.JSONRPCErrorDetails `json:"error"`
 }
 
 // read handles one line after the other until in ends. The first request
@@ -147,6 +208,7 @@ func (c *conn) handle(ctx context.Context, line []byte, answered func()) {
 		if cancel != nil {
 			cancel()
 		}
+	case m.Method == "" && c.answered(m):
 	case len(m.ID) == 0 || m.Method == "" || isNull(m.ID):
 		c.answer(nil, c.server.HandleMessage(ctx, line))
 	default:
@@ -168,7 +230,8 @@ func (c *conn) request(ctx context.Context, m message, line []byte, answered fun
 	}
 	c.requests[id] = cancel
 	before, ended := c.turn, make(chan struct{})
-	run := m.Method == "tools/call"
+	// A run that goes on after a question has its turn already.
+	run := m.Method == "tools/call" && m.Params.RequestState == ""
 	switch {
 	case run && c.waiting == maxWaiting:
 		delete(c.requests, id)
@@ -181,6 +244,7 @@ func (c *conn) request(ctx context.Context, m message, line []byte, answered fun
 		c.waiting++
 	case m.Method == "subscriptions/listen":
 		c.listens = append(c.listens, cancel)
+		c.listen = m.ID
 	}
 	c.mu.Unlock()
 

@@ -5,13 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
-	"bridge/policy"
 	"bridge/sandbox"
 )
 
@@ -21,19 +17,22 @@ const startTimeout = 60 * time.Second
 // session is one agent's Python: at most one sandbox at a time, whose
 // variables live until it ends.
 type session struct {
-	profile *policy.Profile
-	engine  sandbox.Engine
-	gate    *gate
-	log     *slog.Logger
-	turn    chan struct{} // held by the one run that is going on
+	gate *gate
+	log  *slog.Logger
+	turn chan struct{} // held by the one run that is going on
+
+	changed  func() (*Setup, error) // what the policy is now, as Options.Reload; nil if it never changes
+	reloaded func()                 // called when another policy holds
 
 	ctx context.Context // ends with the session
 	end context.CancelFunc
 
 	mu      sync.Mutex // guards what follows
-	box     *opening   // nil: no sandbox
-	used    bool       // a run has been started in some sandbox before
-	ahead   bool       // whether the next sandbox is prepared while one is there
+	setup   Setup
+	notes   []string // for the next run's report
+	box     *opening // nil: no sandbox
+	used    bool     // a run has been started in some sandbox before
+	ahead   bool     // whether the next sandbox is prepared while one is there
 	idle    *time.Timer
 	running sync.WaitGroup
 }
@@ -46,8 +45,8 @@ type opening struct {
 	used bool // a run has been started in it
 }
 
-func newSession(p *policy.Profile, e sandbox.Engine, g *gate, log *slog.Logger) *session {
-	s := &session{profile: p, engine: e, gate: g, log: log, turn: make(chan struct{}, 1)}
+func newSession(setup Setup, g *gate, log *slog.Logger) *session {
+	s := &session{setup: setup, gate: g, log: log, turn: make(chan struct{}, 1)}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	return s
 }
@@ -77,33 +76,34 @@ func (s *session) open() *opening {
 		close(o.done)
 		return o
 	}
+	engine, spec := s.setup.Engine, Spec(s.setup.Profile)
 	s.running.Go(func() {
 		defer close(o.done)
 		ctx, cancel := context.WithTimeout(s.ctx, startTimeout)
 		defer cancel()
 		began := time.Now()
-		o.box, o.err = sandbox.Open(ctx, s.engine, Spec(s.profile), s.gate.serve)
+		o.box, o.err = sandbox.Open(ctx, engine, spec, s.gate.serve)
 		if s.ctx.Err() != nil {
 			return // the bridge is closing, which is no news
 		}
 		if o.err != nil {
-			s.log.Error("the sandbox did not start", "engine", s.engine.Name(), "err", o.err)
+			s.log.Error("the sandbox did not start", "engine", engine.Name(), "err", o.err)
 			return
 		}
-		s.log.Info("the sandbox is ready", "engine", s.engine.Name(), "after", time.Since(began).Round(time.Millisecond))
+		s.log.Info("the sandbox is ready", "engine", engine.Name(), "after", time.Since(began).Round(time.Millisecond))
 		if ahead {
-			s.running.Go(s.prepare)
+			s.running.Go(func() { s.prepare(engine, spec) })
 		}
 	})
 	return o
 }
 
 // prepare makes a sandbox that is all but started.
-func (s *session) prepare() {
+func (s *session) prepare(engine sandbox.Engine, spec sandbox.Spec) {
 	ctx, cancel := context.WithTimeout(s.ctx, startTimeout)
 	defer cancel()
-	if err := sandbox.Prepare(ctx, s.engine, Spec(s.profile)); err != nil && s.ctx.Err() == nil {
-		s.log.Info("the next sandbox could not be prepared", "engine", s.engine.Name(), "err", err)
+	if err := sandbox.Prepare(ctx, engine, spec); err != nil && s.ctx.Err() == nil {
+		s.log.Info("the next sandbox could not be prepared", "engine", engine.Name(), "err", err)
 	}
 }
 
@@ -126,19 +126,8 @@ func (o *opening) ended() bool {
 }
 
 // run waits for its turn and for the sandbox, runs the code, and reports.
-func (s *session) run(ctx context.Context, r Request, stream Stream) *Report {
-	report := &Report{Profile: s.profile, Timeout: s.profile.Timeout.Default}
-	if r.Timeout != nil {
-		report.Timeout = time.Duration(*r.Timeout) * time.Second
-	}
-	servers, err := pick(s.gate.servers, r.Servers, s.profile)
-	if err == nil {
-		err = s.profile.CheckRun(serverNames(servers), r.Timeout)
-	}
-	if err != nil {
-		return report.invalid(err)
-	}
-	report.Servers = r.Servers
+func (s *session) run(ctx context.Context, r Request, stream Stream, ask Ask) *Report {
+	report := &Report{Profile: s.profile()}
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
@@ -147,6 +136,21 @@ func (s *session) run(ctx context.Context, r Request, stream Stream) *Report {
 	case <-s.ctx.Done():
 		return report.failed(errors.New("the bridge is closing; nothing ran"))
 	}
+	p := s.reload()
+	report.Profile, report.Timeout = p, p.Timeout.Default
+	if r.Timeout != nil {
+		report.Timeout = time.Duration(*r.Timeout) * time.Second
+	}
+	mounted := aliased(p)
+	servers, err := pick(mounted, r.Servers, p)
+	if err == nil {
+		err = p.CheckRun(serverNames(servers), r.Timeout)
+	}
+	report.Notes = s.told()
+	if err != nil {
+		return report.invalid(err)
+	}
+	report.Servers = r.Servers
 	s.rest()
 	for {
 		o := s.open()
@@ -159,11 +163,12 @@ func (s *session) run(ctx context.Context, r Request, stream Stream) *Report {
 			return report.failed(fmt.Errorf("starting the sandbox: %w", o.err))
 		}
 		s.mu.Lock()
-		report.New = s.profile.Session.Persist && s.used && !o.used
+		report.New = p.Session.Persist && s.used && !o.used
 		first := !o.used
 		s.used, o.used = true, true
 		s.mu.Unlock()
-		err := s.execute(ctx, o.box, r, servers, stream, report)
+		run := &record{profile: p, mounted: mounted, servers: servers}
+		err := s.execute(ctx, o.box, r, run, stream, ask, report)
 		var gone *sandbox.Loss
 		if err == nil {
 			return report
@@ -178,36 +183,37 @@ func (s *session) run(ctx context.Context, r Request, stream Stream) *Report {
 
 // execute runs the code in a sandbox that is ready. An error means that
 // nothing ran.
-func (s *session) execute(ctx context.Context, box *sandbox.Session, r Request, servers []mount, stream Stream, report *Report) error {
-	run, cancel := context.WithTimeout(ctx, report.Timeout)
+func (s *session) execute(ctx context.Context, box *sandbox.Session, r Request, run *record, stream Stream, ask Ask, report *Report) error {
+	clock, ctx, cancel := newClock(ctx, report.Timeout)
 	defer cancel()
-	calls := s.gate.open(servers, run.Done())
+	run.over, run.confirmer = ctx.Done(), newConfirmer(ask, clock)
+	s.gate.open(run)
 	defer s.gate.close()
 	stop := context.AfterFunc(s.ctx, cancel)
 	defer stop()
-	result, err := box.Run(run, sandbox.Run{Code: r.Code, Servers: servers, Output: s.profile.Output, Stream: stream})
+	result, err := box.Run(ctx, sandbox.Run{Code: r.Code, Servers: run.servers, Output: run.profile.Output, Stream: stream})
 	if err != nil {
 		return err
 	}
 	report.fill(result)
-	report.Calls, report.Further = calls.list()
-	if !s.profile.Session.Persist {
+	report.Calls, report.Further = run.list()
+	if !run.profile.Session.Persist {
 		box.Close()
 		s.open() // for the next run to find it warm
 	}
-	s.busyUntilIdle()
+	s.busyUntilIdle(run.profile.Session.Idle)
 	return nil
 }
 
 // busyUntilIdle ends the sandbox after the profile's idle time.
-func (s *session) busyUntilIdle() {
-	if s.profile.Session.Idle <= 0 {
+func (s *session) busyUntilIdle(after time.Duration) {
+	if after <= 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.box
-	s.idle = time.AfterFunc(s.profile.Session.Idle, func() {
+	s.idle = time.AfterFunc(after, func() {
 		select {
 		case s.turn <- struct{}{}:
 			defer func() { <-s.turn }()
@@ -218,7 +224,7 @@ func (s *session) busyUntilIdle() {
 		same := s.box == o
 		s.mu.Unlock()
 		if same && !o.ended() {
-			s.log.Info("the sandbox was idle and is ended", "after", s.profile.Session.Idle)
+			s.log.Info("the sandbox was idle and is ended", "after", after)
 			o.box.Close()
 		}
 	})
@@ -265,38 +271,4 @@ func serverNames(list []mount) []string {
 		names = append(names, s.Name)
 	}
 	return names
-}
-
-// Spec says what a profile's sandbox is made with.
-func Spec(p *policy.Profile) sandbox.Spec {
-	return sandbox.Spec{
-		Label:  p.Name,
-		Python: p.Python,
-		Limits: sandbox.Limits{
-			Memory: p.Limits.Memory, CPUs: p.Limits.CPUs, PIDs: p.Limits.PIDs, Files: p.Limits.Files,
-			Tmp: p.Limits.Tmp, Workspace: p.Limits.Workspace, Shm: p.Limits.Shm,
-		},
-		Mounts:      mounts(p.Mounts),
-		Image:       p.Image,
-		Rootful:     p.Rootful,
-		Enforced:    p.Limits.Enforced,
-		User:        p.User,
-		SecurityOpt: p.Security,
-	}
-}
-
-// mounts are the folders that a profile shares, with ~ as the home folder of
-// whoever runs the bridge. Where that is not known, ~ stays, which no engine
-// takes for an absolute path.
-func mounts(folders []policy.Folder) []sandbox.Mount {
-	home, _ := os.UserHomeDir()
-	var list []sandbox.Mount
-	for _, f := range folders {
-		source := f.Source
-		if rest, ok := strings.CutPrefix(source, "~"); ok && home != "" {
-			source = filepath.Join(home, rest)
-		}
-		list = append(list, sandbox.Mount{Source: source, Target: f.Target, Writable: f.Writable, Relabel: f.Relabel})
-	}
-	return list
 }

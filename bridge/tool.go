@@ -9,6 +9,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+
+	"bridge/policy"
 )
 
 // manualURI names the one resource.
@@ -16,45 +18,53 @@ const manualURI = "bridge://manual"
 
 // newServer makes the MCP server: one tool, one resource, nothing else.
 func (b *Bridge) newServer() *server.MCPServer {
-	s := server.NewMCPServer("bridge", b.version, server.WithToolCapabilities(false), server.WithResourceCapabilities(false, false), server.WithRecovery())
-	s.AddTool(mcp.NewToolWithRawSchema("run_python", b.description(), b.schema()), b.runPython)
+	s := server.NewMCPServer("bridge", b.version, server.WithToolCapabilities(true), server.WithResourceCapabilities(false, false), server.WithRecovery())
+	b.addTool(s)
 	s.AddResource(
 		mcp.NewResource(manualURI, "manual", mcp.WithMIMEType("text/markdown")),
 		func(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-			return []mcp.ResourceContents{mcp.TextResourceContents{URI: manualURI, MIMEType: "text/markdown", Text: manual(b.profile, b.gate.servers)}}, nil
+			p := b.session.profile()
+			return []mcp.ResourceContents{mcp.TextResourceContents{URI: manualURI, MIMEType: "text/markdown", Text: manual(p, aliased(p))}}, nil
 		})
 	return s
 }
 
+// addTool has the server list the tool as it is under the profile that holds
+// now.
+func (b *Bridge) addTool(s *server.MCPServer) {
+	p := b.session.profile()
+	s.AddTool(mcp.NewToolWithRawSchema("run_python", description(aliased(p)), schema(p)), b.runPython)
+}
+
 // description is all that an agent knows of its Python before the first run.
 // Every token of it is paid for in every conversation.
-func (b *Bridge) description() string {
+func description(servers []mount) string {
 	text := "Run Python in a stateful sandbox (no network). Top-level await works; the last expression is shown. "
-	if len(b.gate.servers) == 0 {
+	if len(servers) == 0 {
 		return text + "No MCP servers are mounted."
 	}
 	return text + "Call MCP tools: await mcp_<server>.<tool>(arg=...). " +
-		`Discover: await runtime.search_tool_docs("words"), runtime.query_tool_docs("server"). Servers: ` + b.firstNames() + "."
+		`Discover: await runtime.search_tool_docs("words"), runtime.query_tool_docs("server"). Servers: ` + firstNames(servers) + "."
 }
 
 // firstNames lists servers for the description, which is bounded however many
 // there are and however long their names.
-func (b *Bridge) firstNames() string {
+func firstNames(servers []mount) string {
 	const room = 60 // bytes
 	var list []string
 	used := 0
-	for i, s := range b.gate.servers {
+	for i, s := range servers {
 		used += len(s.Alias) + 2
 		if used > room && i > 0 || len(s.Alias) > room {
-			return strings.Join(append(list, fmt.Sprintf("+%d more", len(b.gate.servers)-i)), ", ")
+			return strings.Join(append(list, fmt.Sprintf("+%d more", len(servers)-i)), ", ")
 		}
 		list = append(list, s.Alias)
 	}
 	return strings.Join(list, ", ")
 }
 
-func (b *Bridge) schema() json.RawMessage {
-	def, limit := int(b.profile.Timeout.Default/time.Second), int(b.profile.Timeout.Max/time.Second)
+func schema(p *policy.Profile) json.RawMessage {
+	def, limit := int(p.Timeout.Default/time.Second), int(p.Timeout.Max/time.Second)
 	return json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{`+
 		`"code":{"type":"string"},`+
 		`"servers":{"type":"array","items":{"type":"string"},"default":[]},`+
@@ -63,6 +73,9 @@ func (b *Bridge) schema() json.RawMessage {
 
 // runPython answers a tools/call.
 func (b *Bridge) runPython(ctx context.Context, call mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	if call.Params.RequestState != "" {
+		return b.resume(ctx, call.Params.RequestState, call.Params.InputResponses), nil
+	}
 	raw := call.Params.RawArguments
 	if raw == nil && call.Params.Arguments != nil {
 		var err error
@@ -70,16 +83,22 @@ func (b *Bridge) runPython(ctx context.Context, call mcp.CallToolRequest) (*mcp.
 			return nil, err
 		}
 	}
-	var report *Report
-	if r, err := parseRequest(raw, b.profile); err != nil {
-		report = (&Report{Profile: b.profile}).invalid(err)
-	} else {
-		report = b.Run(ctx, r, nil)
+	p := b.session.profile()
+	r, err := parseRequest(raw, p)
+	if err != nil {
+		return (&Report{Profile: p}).invalid(err).toolResult(), nil
 	}
-	text, content := report.words()
+	if asksByResult(ctx) {
+		return b.suspendable(ctx, r), nil
+	}
+	return b.Run(ctx, r, nil, askByRequest(ctx)).toolResult(), nil
+}
+
+func (r *Report) toolResult() *mcp.CallToolResult {
+	text, content := r.words()
 	return &mcp.CallToolResult{
 		Content:           []mcp.Content{mcp.NewTextContent(text)},
 		StructuredContent: content,
-		IsError:           report.Status != Success,
-	}, nil
+		IsError:           r.Status != Success,
+	}
 }

@@ -18,10 +18,12 @@ type choice struct {
 	profile  string
 	policies []string
 
-	containerfile []byte // of the bridge's own image
+	containerfile []byte         // of the bridge's own image
+	cmd           *cobra.Command // whose flags these are
 }
 
 func (c *choice) flags(cmd *cobra.Command) {
+	c.cmd = cmd
 	cmd.Flags().StringVar(&c.profile, "profile", "default", "the `NAME` of the profile to run under")
 	cmd.Flags().StringArrayVar(&c.policies, "policies", nil, "a policy file or a folder of them, at `PATH` (repeatable)")
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"bridge/bridge"
 )
@@ -73,7 +74,11 @@ func run(c *choice, r bridge.Request) error {
 	ctx, stop := signals()
 	defer stop()
 	t := terminal{out: os.Stdout, err: os.Stderr}
-	report := b.Run(ctx, r, t.write)
+	ask := bridge.Ask(askNobody)
+	if term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stderr.Fd())) {
+		ask = askOn(os.Stdin, os.Stderr)
+	}
+	report := b.Run(ctx, r, t.write, ask)
 	return t.finish(report)
 }
 
@@ -113,6 +118,9 @@ func (t *terminal) finish(r *bridge.Report) error {
 	}
 	if r.Result.Value != nil {
 		t.put(t.out, *r.Result.Value+"\n")
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintln(t.err, spoken(note))
 	}
 	switch {
 	case r.Message != "":

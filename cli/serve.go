@@ -72,7 +72,8 @@ func (c *choice) bridge(level slog.Level) (*bridge.Bridge, func(), error) {
 	if err != nil {
 		return nil, nil, report(err)
 	}
-	p, err := c.load()
+	o := &origin{choice: c, log: log}
+	setup, err := o.setup()
 	if err != nil {
 		var list policy.Errors
 		if errors.As(err, &list) {
@@ -80,11 +81,8 @@ func (c *choice) bridge(level slog.Level) (*bridge.Bridge, func(), error) {
 		}
 		return nil, nil, err
 	}
-	e := c.engine(p, log)
-	b := bridge.New(bridge.Options{
-		Profile: p, Engine: e, Upstream: upstream.New(definitions(p), log), Version: version, Log: log,
-	})
-	return b, func() { b.Close(); e.Close() }, nil
+	b := bridge.New(bridge.Options{Setup: *setup, Version: version, Log: log, Reload: o.reload})
+	return b, func() { b.Close(); o.close() }, nil
 }
 
 // definitions are the servers that a profile mounts, as package upstream

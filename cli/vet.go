@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +12,7 @@ import (
 
 // newVet is `bridge vet`: it reports every mistake of a policy.
 func newVet() *cobra.Command {
-	var asJSON bool
+	var v vet
 	cmd := &cobra.Command{
 		Use:   "vet PATH...",
 		Short: "report the mistakes in a policy",
@@ -21,6 +20,10 @@ func newVet() *cobra.Command {
 in the folders that are named, together. It is silent and exits with 0 if the
 policy is right. If not it prints each mistake as file:line:col: field: message
 and exits with 1.
+
+What is allowed and hardly meant, such as a rule without effect or a server that
+nobody mounts, it prints as file:line:col: warning: field: message. A policy with
+warnings alone is right, and exits with 0 unless --strict-warnings is given.
 
 "bridge schema" prints what a policy may say.`,
 		Example: `  bridge vet policies/
@@ -32,44 +35,81 @@ and exits with 1.
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, paths []string) error {
-			_, err := policy.Load(paths)
-			var mistakes policy.Errors
-			if err != nil && !errors.As(err, &mistakes) {
+			findings, err := v.findings(paths)
+			if err != nil {
 				return err
 			}
-			if asJSON {
-				if err := printMistakes(cmd.OutOrStdout(), mistakes); err != nil {
-					return err
-				}
-			} else if len(mistakes) > 0 {
-				fmt.Fprintln(cmd.ErrOrStderr(), mistakes)
-			}
-			if len(mistakes) > 0 {
-				return exitStatus(1)
-			}
-			return nil
+			return v.print(cmd, findings)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the mistakes on stdout, as a JSON array of {file, line, col, path, message}")
+	cmd.Flags().BoolVar(&v.json, "json", false, "print what is found on stdout, as a JSON array of {file, line, col, path, message, severity}")
+	cmd.Flags().BoolVar(&v.strict, "strict-warnings", false, "exit with 1 for warnings as well")
 	return cmd
 }
 
-// printMistakes writes the mistakes as JSON. A line of 0 means the file as a
-// whole.
-func printMistakes(w io.Writer, mistakes policy.Errors) error {
-	type mistake struct {
-		File    string `json:"file"`
-		Line    int    `json:"line"`
-		Col     int    `json:"col"`
-		Path    string `json:"path"`
-		Message string `json:"message"`
+// vet is how a policy is vetted.
+type vet struct{ json, strict bool }
+
+// A finding is a mistake in a policy, or a warning. A line of 0 means the file
+// as a whole.
+type finding struct {
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Col      int    `json:"col"`
+	Path     string `json:"path"`
+	Message  string `json:"message"`
+	Severity string `json:"severity"` // "error" or "warning"
+
+	text string // in one line
+}
+
+// findings are all that is to be said of a policy.
+func (v *vet) findings(paths []string) ([]finding, error) {
+	list := []finding{} // not nil, which would be null
+	p, err := policy.Load(paths)
+	var mistakes policy.Errors
+	if err != nil && !errors.As(err, &mistakes) {
+		return nil, err
 	}
-	list := make([]mistake, len(mistakes)) // not nil, which would be null
-	for i, m := range mistakes {
-		list[i] = mistake{m.Pos.File, m.Pos.Line, m.Pos.Col, m.Path, m.Message}
+	for _, m := range mistakes {
+		list = append(list, found(m, "error"))
 	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(list)
+	if err != nil {
+		return list, nil
+	}
+	for _, w := range p.Warnings() {
+		list = append(list, found(w, "warning"))
+	}
+	return list, nil
+}
+
+func found(e policy.Error, severity string) finding {
+	f := finding{e.Pos.File, e.Pos.Line, e.Pos.Col, e.Path, e.Message, severity, e.Error()}
+	if severity == "warning" {
+		f.text = e.Warning()
+	}
+	return f
+}
+
+// print writes the findings, and returns the exit status.
+func (v *vet) print(cmd *cobra.Command, findings []finding) error {
+	bad := false
+	for _, f := range findings {
+		bad = bad || v.strict || f.Severity == "error"
+		if !v.json {
+			fmt.Fprintln(cmd.ErrOrStderr(), f.text)
+		}
+	}
+	if v.json {
+		enc := json.NewEncoder(cmd.OutOrStdout())
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		if err := enc.Encode(findings); err != nil {
+			return err
+		}
+	}
+	if bad {
+		return exitStatus(1)
+	}
+	return nil
 }

@@ -22,14 +22,20 @@ const patience = 60 * time.Second
 
 // agent is the MCP client that a scenario plays, connected to one server.
 type agent struct {
-	work string // the scenario's folder
+	work      string   // the scenario's folder
+	variables []string // the names of its variables
+
+	stopped <-chan struct{} // closed when the scenario is to end early, nil if it never is
 
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    io.ReadCloser
 	exited chan struct{}
 	modern bool
+	elicit string // how its person answers: "accept", "always" or "decline"; "" cannot be asked
 	next   int
+
+	writing sync.Mutex // guards in
 
 	mu      sync.Mutex // guards what follows
 	answers map[int]chan answer
@@ -38,6 +44,7 @@ type agent struct {
 
 	background int         // id of the request that was sent with -bg, 0 if none
 	pending    chan answer // where its answer will be
+	begun      map[string]any
 }
 
 // answer is a JSON-RPC response.
@@ -50,7 +57,7 @@ type answer struct {
 }
 
 // connect starts the server, and greets it unless the era needs no greeting.
-func (a *agent) connect(cmd *exec.Cmd, modern bool) error {
+func (a *agent) connect(cmd *exec.Cmd, modern bool, elicit string) error {
 	if a.cmd != nil {
 		return errors.New("connected already; mcp close first")
 	}
@@ -71,7 +78,7 @@ func (a *agent) connect(cmd *exec.Cmd, modern bool) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	a.cmd, a.in, a.out, a.modern, a.exited = cmd, in, out, modern, make(chan struct{})
+	a.cmd, a.in, a.out, a.modern, a.elicit, a.exited = cmd, in, out, modern, elicit, make(chan struct{})
 	a.answers, a.gone, a.notes = map[int]chan answer{}, nil, nil
 	go a.read(out, a.exited)
 	if modern {
@@ -79,7 +86,7 @@ func (a *agent) connect(cmd *exec.Cmd, modern bool) error {
 		return err
 	}
 	_, err = a.call("initialize", map[string]any{
-		"protocolVersion": "2025-11-25", "capabilities": map[string]any{},
+		"protocolVersion": "2025-11-25", "capabilities": a.capabilities(),
 		"clientInfo": map[string]any{"name": "scenario", "version": "1"},
 	})
 	if err != nil {
@@ -113,22 +120,29 @@ func (a *agent) read(out io.Reader, exited chan struct{}) {
 
 func (a *agent) take(line []byte) {
 	var m struct {
-		ID     *int   `json:"id"`
-		Method string `json:"method"`
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+		Params json.RawMessage `json:"params"`
 		answer
 	}
 	if err := json.Unmarshal(line, &m); err != nil {
 		return
 	}
+	if m.Method == "elicitation/create" {
+		a.send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": a.elicited(m.Params)})
+		return
+	}
+	var id int
+	numbered := json.Unmarshal(m.ID, &id) == nil && string(m.ID) != "null"
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if m.Method != "" || m.ID == nil {
+	if m.Method != "" || !numbered {
 		a.notes = append(a.notes, line)
 		return
 	}
-	if c, ok := a.answers[*m.ID]; ok {
+	if c, ok := a.answers[id]; ok {
 		c <- m.answer
-		delete(a.answers, *m.ID)
+		delete(a.answers, id)
 	}
 }
 
@@ -137,6 +151,8 @@ func (a *agent) send(v any) error {
 	if err != nil {
 		return err
 	}
+	a.writing.Lock()
+	defer a.writing.Unlock()
 	_, err = a.in.Write(append(line, '\n'))
 	return err
 }
@@ -150,7 +166,7 @@ func (a *agent) begin(method string, params map[string]any) (int, chan answer, e
 		params["_meta"] = map[string]any{
 			"io.modelcontextprotocol/protocolVersion":    "2026-07-28",
 			"io.modelcontextprotocol/clientInfo":         map[string]any{"name": "scenario", "version": "1"},
-			"io.modelcontextprotocol/clientCapabilities": map[string]any{},
+			"io.modelcontextprotocol/clientCapabilities": a.capabilities(),
 		}
 	}
 	c := make(chan answer, 1)
@@ -177,6 +193,8 @@ func (a *agent) await(c chan answer) (json.RawMessage, error) {
 			return nil, fmt.Errorf("%d: %s", r.Error.Code, r.Error.Message)
 		}
 		return r.Result, nil
+	case <-a.stopped:
+		return nil, errors.New("no answer")
 	case <-time.After(patience):
 		return nil, fmt.Errorf("no answer within %s", patience)
 	}

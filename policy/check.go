@@ -40,7 +40,10 @@ func (p *Profile) CheckCall(server, tool string, args json.RawMessage) (Rule, er
 	if !ok {
 		return Rule{}, &Denial{Server: server, Tool: tool, Profile: p.Name, Pos: m.pos, Allows: m.allows}
 	}
-	return rule, nil
+	if rule.bad != "" {
+		return Rule{}, &Denial{Server: server, Tool: tool, Profile: p.Name, Pos: rule.Pos, Allows: m.allows, Reason: rule.bad}
+	}
+	return rule.Rule, nil
 }
 
 // AllowsTool reports whether some call of the tool would be allowed.
@@ -49,8 +52,8 @@ func (p *Profile) AllowsTool(server, tool string) bool {
 	if !ok {
 		return false
 	}
-	_, ok = m.rule(tool)
-	return ok
+	rule, ok := m.rule(tool)
+	return ok && rule.bad == ""
 }
 
 func (p *Profile) unknown(server string) error {
@@ -64,11 +67,15 @@ type Denial struct {
 	Profile string
 	Pos     Pos      // of the rules that do not allow it
 	Allows  []string // what they do allow, in the order of the policy
+	Reason  string   // what is wrong with the call, where a rule is for its tool
 }
 
 // Error says what was denied, by what, and what would have been allowed.
 func (d *Denial) Error() string {
 	const most = 8
+	if d.Reason != "" {
+		return fmt.Sprintf("%s.%s: denied by profile %q (%s): %s", shorten(d.Server), shorten(d.Tool), d.Profile, d.Pos, d.Reason)
+	}
 	allows := "nothing"
 	if n := len(d.Allows); n > most {
 		allows = fmt.Sprintf("%s, +%d more", strings.Join(d.Allows[:most], ", "), n-most)

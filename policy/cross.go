@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,8 +14,9 @@ import (
 // cross finds the mistakes that concern more than one field.
 func (l *loader) cross() {
 	servers := map[string]bool{}
-	for name := range fields(l.user, "servers") {
+	for name, v := range fields(l.user, "servers") {
 		servers[name] = true
+		l.crossServer(v, []string{"servers", name})
 	}
 	for profile, v := range fields(l.user, "profiles") {
 		path := []string{"profiles", profile}
@@ -22,13 +24,53 @@ func (l *loader) cross() {
 		l.crossTimeout(whole, path)
 		l.crossEngine(whole, path)
 		l.crossMounts(whole.field("mounts"), append(slices.Clone(path), "mounts"))
+		discovers := len(whole.field("discover").elements()) > 0
 		for name, mount := range fields(v, "servers") {
 			at := append(slices.Clip(path), "servers", name)
-			if !servers[name] {
+			switch {
+			case servers[name]:
+			case !discovers:
 				l.mistake(l.posOf(mount), at, "%s", unknownServer(name, "", "the policy defines none", sortedKeys(servers)))
+			case !serverName.MatchString(name):
+				text, _ := refusal([]string{"servers"}, name, nil)
+				l.mistake(l.posOf(mount), at, "%s", text)
 			}
 			l.crossTools(mount, append(at, "tools"))
 		}
+		for names, mount := range patterns(lookup(v, "servers")) {
+			l.crossTools(mount, append(slices.Clip(path), "servers", l.pattern(names).written, "tools"))
+		}
+	}
+}
+
+// serverName is what the schema lets servers be called.
+var serverName = regexp.MustCompile(`^[^\pC./]{1,64}$`)
+
+// crossServer finds a server that is neither a program nor an address, or both,
+// and what does not go with the one that it is.
+func (l *loader) crossServer(server cue.Value, path []string) {
+	if l.knows(path) {
+		return
+	}
+	command, url := lookup(server, "command"), lookup(server, "url")
+	refuse := func(why string, names ...string) {
+		for _, name := range names {
+			at := append(slices.Clone(path), name)
+			if f := lookup(server, name); f.Exists() && !l.knows(at) {
+				l.mistake(l.posOf(f), at, "%s", why)
+			}
+		}
+	}
+	switch {
+	case command.Exists() && url.Exists():
+		refuse("a server has a command or a url, and this one has both", "url")
+	case command.Exists():
+		refuse("it is for servers with a url, and this one has a command", "headers", "transport")
+	case url.Exists():
+		refuse("it is for servers with a command, and this one has a url", "args", "env", "envFile", "cwd")
+	case !slices.ContainsFunc(l.errs, func(e Error) bool { return strings.HasPrefix(e.Path, pathString(path)+".") }):
+		// What is missing may be among what is misspelt.
+		l.mistake(l.posOf(server), path, "a server has a command, or a url; this one has neither")
 	}
 }
 
@@ -95,11 +137,23 @@ func (l *loader) crossMounts(mounts setting, path []string) {
 }
 
 // crossTools finds tools that are open with "...". CUE would allow every name
-// of them; who means that can say so where it is seen.
+// of them; who means that can say so where it is seen. And it finds what the
+// rules of tools cannot have.
 func (l *loader) crossTools(mount cue.Value, path []string) {
 	tools := lookup(mount, "tools")
 	if tools.IncompleteKind() != cue.StructKind {
 		return
+	}
+	n := 0
+	for names, rule := range patterns(tools) {
+		l.crossRule(rule, append(slices.Clip(path), l.pattern(names).written))
+		n++
+	}
+	if n > maxPatterns {
+		l.mistake(l.posOf(tools), path, "%d patterns: at most %d of one server", n, maxPatterns)
+	}
+	for name, rule := range fields(tools) {
+		l.crossRule(rule, append(slices.Clip(path), name))
 	}
 	closed := l.ctx.CompileString("close(tools)", cue.Scope(mount))
 	if !closed.Allows(cue.AnyString) {
@@ -115,4 +169,12 @@ func (l *loader) crossTools(mount cue.Value, path []string) {
 		}
 	}
 	l.mistake(l.posOf(tools), path, `"..." would allow every tool: write [_]: {} if that is meant`)
+}
+
+// crossRule finds sums of arguments that are not named.
+func (l *loader) crossRule(rule cue.Value, path []string) {
+	for names := range patterns(lookup(rule, "sum")) {
+		p := l.pattern(names)
+		l.mistake(p.Pos, append(slices.Clip(path), "sum", p.written), "a sum is of one argument, by its name")
+	}
 }

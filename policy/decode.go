@@ -92,7 +92,9 @@ func (l *loader) policy() *Policy {
 	servers := map[string]Server{}
 	all := setting{l.user, l.defaults}
 	for name := range fields(l.user, "servers") {
-		servers[name] = server(name, all.field("servers").field(name))
+		s := all.field("servers").field(name)
+		l.defined[name] = !s.field("disabled").truth()
+		servers[name] = server(name, s)
 	}
 	for name := range fields(l.user, "profiles") {
 		p.profiles[name] = l.profile(name, all.field("profiles").field(name), servers)
@@ -108,18 +110,31 @@ func server(name string, s setting) Server {
 		Command:      s.field("command").text(),
 		Args:         s.field("args").texts(),
 		Cwd:          s.field("cwd").text(),
-		Env:          map[string]string{},
+		Env:          texts(s.written, "env"),
+		EnvFile:      s.field("envFile").text(),
+		URL:          s.field("url").text(),
 		StartTimeout: timeout.field("start").seconds(),
 		CallTimeout:  timeout.field("call").seconds(),
 	}
-	for key, value := range fields(s.written, "env") {
-		server.Env[key] = setting{written: value}.text()
+	if server.URL != "" {
+		server.Headers = texts(s.written, "headers")
+		server.Transport = s.field("transport").text()
 	}
 	return server
 }
 
+// texts are the fields of v's field of that name, each a text.
+func texts(v cue.Value, name string) map[string]string {
+	m := map[string]string{}
+	for key, value := range fields(v, name) {
+		m[key] = setting{written: value}.text()
+	}
+	return m
+}
+
 func (l *loader) profile(name string, s setting, servers map[string]Server) *Profile {
 	limits, timeout, session := s.field("limits"), s.field("timeout"), s.field("session")
+	audit, memory := s.field("audit"), s.field("memory")
 	p := &Profile{
 		Name:        name,
 		Description: s.field("description").text(),
@@ -144,18 +159,31 @@ func (l *loader) profile(name string, s setting, servers map[string]Server) *Pro
 		Output:   int(s.field("output").number()),
 		Parallel: int(s.field("parallel").number()),
 		Session:  Session{Persist: session.field("persist").truth(), Idle: session.field("idle").seconds()},
+		Budget:   l.budget(s),
+		Audit:    Audit{audit.field("enabled").truth(), audit.field("arguments").truth(), audit.field("code").truth()},
+		Memory:   Memory{memory.field("mode").text(), memory.field("bytes").number(), int(memory.field("keys").number())},
+		State:    s.field("state").text(),
+		Format:   s.field("format").text(),
+		Discover: s.field("discover").texts(),
 		allow:    map[string]*mount{},
 	}
 	// The usual default yields to a smaller maximum.
 	p.Timeout.Default = min(p.Timeout.Default, p.Timeout.Max)
 
 	for mounted, v := range fields(s.written, "servers") {
-		p.Servers = append(p.Servers, servers[mounted])
-		p.allow[mounted] = l.mount(v)
+		if l.defined[mounted] {
+			p.Servers = append(p.Servers, servers[mounted])
+			p.allow[mounted] = l.mount(mounted, v)
+		}
 	}
-	slices.SortFunc(p.Servers, func(a, b Server) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(p.Servers, byName)
+	if len(p.Discover) > 0 {
+		p.finder = &finder{l, lookup(s.written, "servers")}
+	}
 	return p
 }
+
+func byName(a, b Server) int { return strings.Compare(a.Name, b.Name) }
 
 func folders(s setting) []Folder {
 	var list []Folder

@@ -35,9 +35,15 @@ type Error struct {
 }
 
 // Error is the mistake in one line: file:line:col: path: message.
-func (e Error) Error() string {
+func (e Error) Error() string { return joined(e.Pos.String(), e.Path, e.Message) }
+
+// Warning is the line of one that is no mistake: file:line:col: warning: path:
+// message.
+func (e Error) Warning() string { return joined(e.Pos.String(), "warning", e.Path, e.Message) }
+
+func joined(all ...string) string {
 	var parts []string
-	for _, s := range []string{e.Pos.String(), e.Path, e.Message} {
+	for _, s := range all {
 		if s != "" {
 			parts = append(parts, s)
 		}

@@ -11,6 +11,7 @@ package policy
 import (
 	_ "embed"
 	"fmt"
+	"sync"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/build"
@@ -81,8 +82,10 @@ func loadAnyway(sources []source) (*Policy, error) {
 type loader struct {
 	*syntax
 	ctx      *cue.Context
-	user     cue.Value // the policy by itself
-	defaults cue.Value // defaults.cue
+	user     cue.Value       // the policy by itself
+	defaults cue.Value       // defaults.cue
+	defined  map[string]bool // the policy's servers, and whether they are not disabled
+	mu       *sync.Mutex     // guards ctx and its values once the policy is loaded: they are not for concurrent use
 
 	abstract bool // vet is in a pattern
 }
@@ -105,7 +108,7 @@ func evaluate(syn *syntax) (*Policy, error) {
 	for _, f := range syn.files {
 		inst.AddSyntax(f) // its errors are those of inst
 	}
-	l := &loader{syntax: syn, ctx: ctx, user: ctx.BuildInstance(inst), defaults: defaults}
+	l := &loader{syntax: syn, ctx: ctx, user: ctx.BuildInstance(inst), defaults: defaults, defined: map[string]bool{}, mu: new(sync.Mutex)}
 	if inst.Err != nil {
 		l.report(inst.Err, nil)
 		return nil, l.sorted()
@@ -126,14 +129,19 @@ func evaluate(syn *syntax) (*Policy, error) {
 		l.report(err, nil) // what we have not found, CUE has
 		return nil, l.sorted()
 	}
-	return l.policy(), nil
+	p := l.policy()
+	p.loader = l
+	return p, nil
 }
 
 // fields are the regular fields of the struct at path in v, if it is there.
 func fields(v cue.Value, path ...string) func(yield func(string, cue.Value) bool) {
 	return func(yield func(string, cue.Value) bool) {
+		if v = lookup(v, path...); !v.Exists() {
+			return
+		}
 		// With patterns, fields are listed though there are mistakes in them.
-		it, err := lookup(v, path...).Fields(cue.Patterns(true))
+		it, err := v.Fields(cue.Patterns(true))
 		if err != nil {
 			return
 		}
@@ -142,6 +150,24 @@ func fields(v cue.Value, path ...string) func(yield func(string, cue.Value) bool
 				continue
 			}
 			if !yield(it.Selector().Unquoted(), it.Value()) {
+				return
+			}
+		}
+	}
+}
+
+// patterns are those of the struct v, each with what it says of its fields.
+func patterns(v cue.Value) func(yield func(names, body cue.Value) bool) {
+	return func(yield func(cue.Value, cue.Value) bool) {
+		if !v.Exists() {
+			return
+		}
+		it, err := v.Fields(cue.Patterns(true))
+		if err != nil {
+			return
+		}
+		for it.Next() {
+			if sel := it.Selector(); sel.ConstraintType() == cue.PatternConstraint && !yield(sel.Pattern(), it.Value()) {
 				return
 			}
 		}

@@ -52,6 +52,10 @@ func TestProfile(t *testing.T) {
 		Output:   24 << 10,
 		Parallel: 32,
 		Session:  Session{Persist: true, Idle: time.Hour},
+		Budget:   Budget{PerRun: -1, PerSession: -1, Parallel: -1, BytesPerRun: -1, BytesPerSession: -1},
+		Audit:    Audit{Enabled: true},
+		Memory:   Memory{Mode: "on", Bytes: 16 << 20, Keys: 1000},
+		Format:   "compact",
 	}
 	for _, c := range []struct {
 		name, policy string
@@ -71,17 +75,33 @@ profiles: p: {
 	output:   2Ki
 	parallel: 1
 	session: {persist: false, idle: 0.5}
-	servers: {s: {}, a: {}}
-}`, func(p *Profile) {
+	servers: {s: {}, a: {}, w: {}, off: {}}
+	bytes: perSession: 1Gi
+	calls: {perRun: 0, perSession: 500, parallel: 4}
+	audit: {enabled: false, arguments: true, code: true}
+	memory: {mode: "readOnly", bytes: 1Mi, keys: 5}
+	state:  "~/state"
+	format: "toon"
+}
+servers: s: envFile: "/w/.env"
+servers: w: {url: "https://wiki.example/mcp?a=b", headers: Authorization: "Bearer ${T}"}
+servers: off: {url: "http://[::1]:80", transport: "sse", disabled: true}
+`, func(p *Profile) {
 			*p = Profile{
 				Name: "p", Description: "d", Engine: "native", Python: "/venv/bin/python", User: "65534:65534",
 				Limits:  Limits{Memory: 1 << 30, CPUs: 1.5, PIDs: 8, Files: 1024, Tmp: 1 << 20, Workspace: 2 << 20, Shm: 3 << 20},
 				Timeout: Timeout{5 * time.Second, 6 * time.Second}, Output: 2 << 10, Parallel: 1,
 				Session: Session{Persist: false, Idle: time.Second / 2},
+				Budget:  Budget{0, 500, 4, -1, 1 << 30, Pos{"team.cue", 15, 2}},
+				Audit:   Audit{false, true, true},
+				Memory:  Memory{"readOnly", 1 << 20, 5},
+				State:   "~/state", Format: "toon",
 				Servers: []Server{
 					{Name: "a", Command: "c", Env: map[string]string{}, StartTimeout: 30 * time.Second, CallTimeout: 60 * time.Second},
-					{Name: "s", Description: "d", Command: "c", Args: []string{"a", "b"}, Env: map[string]string{"K": "${V}"}, Cwd: "/w",
+					{Name: "s", Description: "d", Command: "c", Args: []string{"a", "b"}, Env: map[string]string{"K": "${V}"}, EnvFile: "/w/.env", Cwd: "/w",
 						StartTimeout: 2500 * time.Millisecond, CallTimeout: 90 * time.Second},
+					{Name: "w", Env: map[string]string{}, URL: "https://wiki.example/mcp?a=b", Headers: map[string]string{"Authorization": "Bearer ${T}"},
+						Transport: "http", StartTimeout: 30 * time.Second, CallTimeout: 60 * time.Second},
 				},
 			}
 		}},
@@ -164,7 +184,7 @@ func TestFiles(t *testing.T) {
 		{"team/", "team/b.cue" + mistake},
 		{"./team", "./team/b.cue" + mistake},
 		{dir + "/team", dir + "/team/b.cue" + mistake},
-		{"bad.cue team", "bad.cue:1:14: profiles.a.x: unknown field; fields: description, engine, image, limits, mounts, output, parallel, python, rootful, security, servers, session, timeout, user\nteam/b.cue" + mistake},
+		{"bad.cue team", "bad.cue:1:14: profiles.a.x: unknown field; fields: audit, bytes, calls, description, discover, engine, format, image, limits, memory, mounts, output, parallel, python, rootful, security, servers, session, state, timeout, user\nteam/b.cue" + mistake},
 		{"none.cue empty team", "none.cue: no such file or folder\nempty: no .cue file in this folder"},
 		{"big.cue", "big.cue: larger than 1048576 bytes, the most a policy file may have"},
 		{os.DevNull, os.DevNull + ": not a regular file"},

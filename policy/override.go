@@ -52,6 +52,8 @@ func variables() []variable {
 		{"MCP_BRIDGE_TIMEOUT", []string{"timeout", "default"}, wholeCUE, seconds},
 		{"MCP_BRIDGE_SESSION_PERSIST", []string{"session", "persist"}, truthCUE, "is neither true nor false"},
 		{"MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT", []string{"session", "idle"}, numberCUE, "is no number of seconds; such as 300"},
+		{"MCP_BRIDGE_STATE_DIR", []string{"state"}, textCUE, ""},
+		{"MCP_BRIDGE_OUTPUT_MODE", []string{"format"}, formatCUE, "is no output mode; modes: compact, toon, json"},
 	}
 }
 
@@ -120,6 +122,11 @@ func engines() []string { return []string{"podman", "docker", "native"} }
 func engineCUE(given string) (string, bool) {
 	name := strings.ToLower(given)
 	return strconv.Quote(name), slices.Contains(engines(), name)
+}
+
+func formatCUE(given string) (string, bool) {
+	name := strings.ToLower(given)
+	return strconv.Quote(name), slices.Contains([]string{"compact", "toon", "json"}, name)
 }
 
 func textCUE(given string) (string, bool) { return literal.String.Quote(given), true }

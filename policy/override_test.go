@@ -30,13 +30,15 @@ func TestOverride(t *testing.T) {
 		{"none", free, "PATH=/bin;MCP_BRIDGE_MEMORY=;MCP_BRIDGE_OTHER=5", func(p *Profile) {}},
 		{"every one", free, "MCP_BRIDGE_RUNTIME=Podman;MCP_BRIDGE_IMAGE=localhost/team/python:3;MCP_BRIDGE_CONTAINER_USER=1000;" +
 			"MCP_BRIDGE_SECURITY_OPT=label=type:container_t  no-new-privileges;MCP_BRIDGE_MEMORY_LIMIT=2g;MCP_BRIDGE_PIDS_LIMIT=200;" +
-			"MCP_BRIDGE_CPUS=1.50;MCP_BRIDGE_TIMEOUT=45;MCP_BRIDGE_MAX_TIMEOUT=90;MCP_BRIDGE_SESSION_PERSIST=false;MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT=0.5",
+			"MCP_BRIDGE_CPUS=1.50;MCP_BRIDGE_TIMEOUT=45;MCP_BRIDGE_MAX_TIMEOUT=90;MCP_BRIDGE_SESSION_PERSIST=false;MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT=0.5;" +
+			"MCP_BRIDGE_STATE_DIR=~/my state;MCP_BRIDGE_OUTPUT_MODE=TOON",
 			func(p *Profile) {
 				p.Engine, p.Image, p.User = "podman", "localhost/team/python:3", "1000:1000"
 				p.Security = []string{"label=type:container_t", "no-new-privileges"}
 				p.Limits.Memory, p.Limits.PIDs, p.Limits.CPUs = 2<<30, 200, 1.5
 				p.Timeout = Timeout{45 * time.Second, 90 * time.Second}
 				p.Session = Session{Persist: false, Idle: time.Second / 2}
+				p.State, p.Format = "~/my state", "toon"
 			}},
 		{"other spellings", free, "MCP_BRIDGE_MEMORY= 300Mi ;MCP_BRIDGE_PIDS=16;MCP_BRIDGE_CPU_QUOTA=50000", func(p *Profile) {
 			p.Limits.Memory, p.Limits.PIDs, p.Limits.CPUs = 300<<20, 16, 0.5
@@ -107,6 +109,13 @@ MCP_BRIDGE_TIMEOUT: profiles.p.timeout.max: invalid value 9223372036854775807 (o
 		{free, "MCP_BRIDGE_CONTAINER_USER=0:0", `MCP_BRIDGE_CONTAINER_USER: profiles.p.user: invalid user "0:0": the number of one that is not root, such as 65534, or with that of its group 65534:65534`},
 		{free, "MCP_BRIDGE_SECURITY_OPT=no-new-privileges seccomp=unconfined", `MCP_BRIDGE_SECURITY_OPT: profiles.p.security.1: invalid security option "seccomp=unconfined": one that adds to the built-in ones: label=type:NAME (or user, role, level), apparmor=PROFILE, mask=PATH`},
 
+		{free, "MCP_BRIDGE_STATE_DIR=state;MCP_BRIDGE_OUTPUT_MODE=json", `MCP_BRIDGE_STATE_DIR: profiles.p.state: invalid state "state": the path of a folder that begins with / or ~/`},
+		{free, "MCP_BRIDGE_STATE_DIR=/s;MCP_BRIDGE_OUTPUT_MODE=yaml", `MCP_BRIDGE_OUTPUT_MODE: "yaml" is no output mode; modes: compact, toon, json`},
+
+		{`profiles: p: state: "/var/lib/bridge"`, "MCP_BRIDGE_STATE_DIR=~/", `profiles.p.state: conflicting values "/var/lib/bridge" and "~/": team.cue:1:21, MCP_BRIDGE_STATE_DIR`},
+		{`profiles: p: state: =~"^/var/" | *"/var/lib"`, "MCP_BRIDGE_STATE_DIR=/tmp", `profiles.p.state: invalid value "/tmp" (out of bound =~"^/var/"): team.cue:1:21, MCP_BRIDGE_STATE_DIR`},
+		{`profiles: p: format: "json"`, "MCP_BRIDGE_OUTPUT_MODE=toon", `profiles.p.format: conflicting values "json" and "toon": team.cue:1:22, MCP_BRIDGE_OUTPUT_MODE`},
+		{`profiles: p: format: *"compact" | "json"`, "MCP_BRIDGE_OUTPUT_MODE=toon", `profiles.p.format: conflicting values "compact", "json" and "toon": team.cue:1:23, team.cue:1:35, MCP_BRIDGE_OUTPUT_MODE`},
 		{"profiles: p: limits: memory: <=512Mi", "MCP_BRIDGE_MEMORY_LIMIT=2g", `profiles.p.limits.memory: invalid value 2147483648 (out of bound <=536870912): team.cue:1:30, MCP_BRIDGE_MEMORY_LIMIT`},
 		{"profiles: p: limits: memory: *256Mi | <=512Mi", "MCP_BRIDGE_MEMORY=2g", `profiles.p.limits.memory: invalid value 2147483648 (out of bound <=536870912): team.cue:1:39, MCP_BRIDGE_MEMORY`},
 		{"profiles: p: limits: memory?: <=512Mi", "MCP_BRIDGE_MEMORY=2g", `profiles.p.limits.memory: invalid value 2147483648 (out of bound <=536870912): team.cue:1:31, MCP_BRIDGE_MEMORY`},
@@ -184,7 +193,7 @@ func TestOverrideKeepsRules(t *testing.T) {
 		for _, s := range plain.Servers {
 			want, wantErr := plain.CheckCall(s.Name, tool, nil)
 			got, err := p.CheckCall(s.Name, tool, nil)
-			if got != want || (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() {
+			if !reflect.DeepEqual(got, want) || (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() {
 				t.Errorf("%s.%s: %v, %v, not %v, %v", s.Name, tool, got, err, want, wantErr)
 			}
 		}

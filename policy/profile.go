@@ -12,6 +12,7 @@ import (
 type Policy struct {
 	profiles map[string]*Profile
 	sources  []source // what it was loaded from
+	loader   *loader  // that loaded it
 }
 
 // Profiles are the names of the profiles, sorted.
@@ -52,9 +53,16 @@ type Profile struct {
 	Output      int // bytes of text that a run may show
 	Parallel    int // tool calls that one run may have under way at once
 	Session     Session
+	Budget      Budget // of all calls
+	Audit       Audit
+	Memory      Memory
+	State       string   // folder of what outlives sessions, which may begin with ~/; "" is the user's own
+	Format      string   // of results: "compact", "toon" or "json"
+	Discover    []string // where to find servers that the policy does not define
 	Servers     []Server // those that it mounts, sorted by name
 
 	allow  map[string]*mount // by the server that each is of
+	finder *finder           // mounts what is discovered; nil without Discover
 	chosen map[string]string // fields that overrides have set, such as limits.memory: the variable
 }
 
@@ -101,15 +109,33 @@ type Session struct {
 	Idle    time.Duration // without a run
 }
 
-// A Server is an MCP server as the policy defines it. Values of Env may hold
-// ${NAME}, which Load does not expand.
+// An Audit is what the log of a profile's runs and calls has.
+type Audit struct {
+	Enabled   bool
+	Arguments bool // those of calls
+	Code      bool // that of runs
+}
+
+// A Memory is what an agent may keep for later sessions.
+type Memory struct {
+	Mode  string // "on", "readOnly" or "off"
+	Bytes int64
+	Keys  int
+}
+
+// A Server is an MCP server as the policy defines it, by Command or by URL.
+// Values of Env and Headers may hold ${NAME}, which Load does not expand.
 type Server struct {
 	Name         string
 	Description  string
 	Command      string
 	Args         []string
 	Env          map[string]string
+	EnvFile      string
 	Cwd          string
+	URL          string
+	Headers      map[string]string
+	Transport    string // of URL: "http" or "sse"
 	StartTimeout time.Duration
 	CallTimeout  time.Duration
 }

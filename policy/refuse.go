@@ -8,39 +8,12 @@ import (
 // later are the fields that this version does not know what to do with, by
 // what has them. A policy that relies on one of them must not seem to work.
 var later = map[string]map[string]string{
-	"policy": {
-		"discover": "importing servers from clients is",
-	},
-	"server": {
-		"url":       "servers over HTTP are",
-		"headers":   "servers over HTTP are",
-		"type":      "servers over HTTP are",
-		"transport": "servers over HTTP are",
-		"envFile":   "environment files are",
-		"disabled":  "disabling servers is",
-	},
 	"profile": {
-		"discover": "importing servers from clients is",
-		"memory":   "what outlives a session is",
-		"audit":    "the audit log is",
-		"env":      "environment variables for the sandbox are",
-		"network":  "networks for the sandbox are",
-		"images":   "images in results are",
-	},
-	"mount": {
-		"args":    "argument rules are",
-		"calls":   "call budgets are",
-		"confirm": "confirmation by a person is",
-		"redact":  "redaction is",
-		"timeout": "timeouts of a profile's servers are",
+		"env":     "environment variables for the sandbox are",
+		"network": "networks for the sandbox are",
 	},
 	"rule": {
-		"args":    "argument rules are",
-		"calls":   "call budgets are",
-		"confirm": "confirmation by a person is",
-		"redact":  "redaction is",
-		"result":  "rules for results are",
-		"timeout": "timeouts of tools are",
+		"args": "argument rules are",
 	},
 }
 
@@ -55,14 +28,12 @@ func kind(path []string) string {
 		return "server"
 	case n == 2:
 		return "profile"
-	case path[0] == "servers":
-		return path[2]
-	case n == 4 && path[2] == "servers":
-		return "mount"
+	case n == 3 && path[0] == "servers":
+		return path[2] // env or headers, among others
 	case n == 6 && path[2] == "servers" && path[4] == "tools":
 		return "rule"
 	}
-	return path[2]
+	return ""
 }
 
 // refusal says why the struct at the path cannot have a field of that name, and
@@ -78,6 +49,8 @@ func refusal(path []string, name string, names *shape) (text string, unsupported
 		return "invalid name of a profile: a letter or digit, then up to 63 letters, digits, _, . or -", false
 	case "env":
 		return "invalid name of an environment variable: letters, digits and _, not a digit first", false
+	case "headers":
+		return "invalid name of a header: letters, digits and -, without spaces and colons", false
 	}
 	fields := sortedKeys(names.named)
 	if near := DidYouMean(name, fields); near != "" {
@@ -93,13 +66,52 @@ func refusal(path []string, name string, names *shape) (text string, unsupported
 // wants says what a text at the path has to be, for one that is not that. CUE
 // would show the pattern of the schema.
 func wants(path []string, text string) string {
-	if len(path) < 3 || path[0] != "profiles" {
+	switch n := len(path); {
+	case n < 3:
 		return ""
+	case path[0] == "servers":
+		return wantsOfServer(path[2:], text)
+	case path[0] == "profiles" && n > 6 && path[2] == "servers" && path[4] == "tools":
+		return wantsOfRule(path[6:], text)
+	case path[0] == "profiles":
+		return wantsOfProfile(path[2:], text)
 	}
-	at := strings.Join(path[2:min(len(path), 3)], "")
-	if len(path) == 5 && at == "mounts" {
-		at = path[4]
-	} else if len(path) != 3 && at != "security" {
+	return ""
+}
+
+// oneOf says which of a few words a text should have been.
+func oneOf(what, text string, words ...string) string {
+	return fmt.Sprintf("unknown %s %q; one of %s%s", what, text, strings.Join(words, ", "), DidYouMean(text, words))
+}
+
+func wantsOfServer(path []string, text string) string {
+	switch path[0] {
+	case "url":
+		return fmt.Sprintf("invalid url %q: one that begins with http:// or https://, without spaces and #", text)
+	case "transport":
+		return oneOf("transport", text, "http", "sse")
+	case "headers":
+		return "invalid header: it is one line"
+	}
+	return ""
+}
+
+func wantsOfRule(path []string, text string) string {
+	switch {
+	case path[0] == "sha256":
+		return fmt.Sprintf("invalid sha256 %q: 64 hexadecimal digits, in lower case", text)
+	case len(path) == 3 && path[1] == "redact":
+		return regexpMistake(text)
+	}
+	return ""
+}
+
+func wantsOfProfile(path []string, text string) string {
+	at := path[0]
+	switch n := len(path); {
+	case n == 3 && at == "mounts", n == 2 && at == "memory":
+		at = path[n-1]
+	case n != 1 && at != "security" && at != "discover":
 		return ""
 	}
 	switch at {
@@ -115,6 +127,14 @@ func wants(path []string, text string) string {
 		return fmt.Sprintf("invalid source %q: an absolute path, or one that begins with ~/, without .. and :, and nothing of the system itself (/, /dev, /proc, /run, /sys, *.sock)", text)
 	case "target":
 		return fmt.Sprintf("invalid target %q: an absolute path, without .. and :, that is not in what a sandbox is made of (/usr, /etc, /tmp, /workspace and the like); such as /data", text)
+	case "discover":
+		return oneOf("source of servers", text, "clients", "claude-code", "claude-desktop", "cursor", "vscode", "windsurf", "codex", "gemini", "opencode", "zed", "antigravity", "mcps", "mcp") + "; or a file's path that begins with / or ~/"
+	case "mode":
+		return oneOf("mode", text, "on", "readOnly", "off")
+	case "state":
+		return fmt.Sprintf("invalid state %q: the path of a folder that begins with / or ~/", text)
+	case "format":
+		return oneOf("format", text, "compact", "toon", "json")
 	}
 	return ""
 }

@@ -113,12 +113,7 @@ func (l *loader) child(v cue.Value, name string) cue.Value {
 // places add to it, and its own rather than that of a pattern.
 func (l *loader) posOf(v cue.Value) Pos {
 	var best label
-	for _, a := range v.Attributes(cue.FieldAttr) {
-		n, err := strconv.Atoi(a.Contents())
-		if a.Name() != fieldAttr || err != nil || n < 0 || n >= len(l.labels) {
-			continue
-		}
-		at := l.labels[n]
+	for _, at := range l.labelsOf(v) {
 		if best.Line == 0 || best.pattern && !at.pattern || best.pattern == at.pattern && l.compare(at.Pos, best.Pos) < 0 {
 			best = at
 		}
@@ -127,6 +122,17 @@ func (l *loader) posOf(v cue.Value) Pos {
 		return best.Pos
 	}
 	return position(v.Pos())
+}
+
+// labelsOf are the places that add to the field that v is the value of.
+func (l *loader) labelsOf(v cue.Value) []label {
+	var list []label
+	for _, a := range v.Attributes(cue.FieldAttr) {
+		if n, err := strconv.Atoi(a.Contents()); a.Name() == fieldAttr && err == nil && n >= 0 && n < len(l.labels) {
+			list = append(list, l.labels[n])
+		}
+	}
+	return list
 }
 
 // valuePos is where a field's value is, rather than its label.

@@ -4,54 +4,65 @@ import (
 	"regexp"
 	resyntax "regexp/syntax"
 	"slices"
-	"strings"
-	"sync"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/cuecontext"
 )
 
-// A Rule is the part of a policy that allows a tool.
-type Rule struct {
-	Pos Pos // of the tool's name, or of the bracket of the pattern of names
-}
-
 // A mount is a server as a profile mounts it: which of its tools may be
 // called.
 type mount struct {
 	pos      Pos // of its tools, or where it is mounted without any
-	names    map[string]Rule
+	budget   Budget
+	names    map[string]ruling
 	patterns []pattern // in the order of the files
+	merger   *merger   // of patterns that match the same tool
 	asker    *asker    // decides in place of the patterns, if it is there
 	allows   []string  // the rules as a denial lists them
 }
 
 // A pattern is a rule for all tools with names that it matches.
 type pattern struct {
-	Rule
-	text string
-	any  bool
-	re   *regexp.Regexp
-	cue  cue.Value // a constraint of another kind
+	ruling
+	text    string // as a denial shows it
+	written string // as the policy has it, in brackets
+	any     bool
+	re      *regexp.Regexp
+	cue     cue.Value // a constraint of another kind
+	body    cue.Value
+	own     bool // the body refers to the name
 }
 
 // rule is the rule that allows the tool, if there is one.
-func (m *mount) rule(tool string) (Rule, bool) {
+func (m *mount) rule(tool string) (ruling, bool) {
 	if r, ok := m.names[tool]; ok {
 		return r, true
 	}
 	if len(tool) > maxName {
-		return Rule{}, false
+		return ruling{}, false
 	}
 	if m.asker != nil {
 		return m.asker.rule(tool)
 	}
+	first, matched := -1, 0
+	var set patternSet
 	for i := range m.patterns {
 		if m.patterns[i].matches(tool) {
-			return m.patterns[i].Rule, true
+			if matched++; first < 0 {
+				first = i
+			}
+			set.add(i)
 		}
 	}
-	return Rule{}, false
+	switch matched {
+	case 0:
+		return ruling{}, false
+	case 1:
+		return m.patterns[first].ruling, true
+	}
+	m.merger.mu.Lock()
+	defer m.merger.mu.Unlock()
+	return m.merger.merge(set), true
 }
 
 // maxName is the length of the longest tool's name that a pattern can allow.
@@ -68,67 +79,10 @@ func (p *pattern) matches(tool string) bool {
 	return p.cue.Unify(cuecontext.New().Encode(tool)).Validate(cue.Concrete(true)) == nil
 }
 
-// An asker has CUE decide on names, where patterns are more than a regular
-// expression each, or where definitions close what they are combined with.
-type asker struct {
-	patterns []pattern
-
-	mu    sync.Mutex // cue.Value is not for concurrent use
-	tools cue.Value
-	known map[string]verdict // bounded: the names come from the sandbox
-	asked int
-}
-
-type verdict struct {
-	rule    Rule
-	allowed bool
-}
-
-const (
-	maxKnown = 4096
-
-	// maxAsked bounds the questions to CUE, which keeps about a kilobyte of
-	// every name for good. Beyond them what is not known is denied.
-	maxAsked = 32_768
-)
-
-func (a *asker) rule(tool string) (Rule, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	v, ok := a.known[tool]
-	if !ok && a.asked < maxAsked {
-		a.asked++
-		v = a.ask(tool)
-		if len(a.known) >= maxKnown {
-			clear(a.known)
-		}
-		a.known[strings.Clone(tool)] = v
-	}
-	return v.rule, v.allowed
-}
-
-// ask has CUE decide on a name.
-func (a *asker) ask(tool string) (v verdict) {
-	defer func() {
-		if recover() != nil {
-			v = verdict{} // a check that cannot be made is a denial
-		}
-	}()
-	if !a.tools.Allows(cue.Str(tool)) {
-		return verdict{}
-	}
-	for i := range a.patterns {
-		if a.patterns[i].matches(tool) {
-			return verdict{a.patterns[i].Rule, true}
-		}
-	}
-	return verdict{}
-}
-
 // mount works out the rules of a mounted server. v is the user's own value: the
 // schema allows every name of a tool.
-func (l *loader) mount(v cue.Value) *mount {
-	m := &mount{pos: l.posOf(v), names: map[string]Rule{}}
+func (l *loader) mount(server string, v cue.Value) *mount {
+	m := &mount{pos: l.posOf(v), budget: l.budget(setting{written: v}), names: map[string]ruling{}}
 	tools := lookup(v, "tools")
 	if !tools.Exists() {
 		return m
@@ -141,40 +95,57 @@ func (l *loader) mount(v cue.Value) *mount {
 	}
 	simple := !tools.IsClosed()
 	written := map[string]Pos{}
+	optional := map[string]cue.Value{}
 	for it.Next() {
 		sel := it.Selector()
 		if sel.ConstraintType() == cue.PatternConstraint {
 			p := l.pattern(sel.Pattern())
-			simple = simple && !p.cue.Exists()
+			p.body = it.Value()
+			p.ruling = l.ruling(server, p.written, p.Pos, p.body)
+			simple = simple && !p.cue.Exists() && !p.own
 			m.patterns = append(m.patterns, p)
 			written[p.text] = p.Pos
 			continue
 		}
 		name := sel.Unquoted()
+		at := l.posOf(it.Value())
 		if sel.ConstraintType() == cue.OptionalConstraint {
 			if !tools.Allows(cue.Str(name)) {
 				continue
 			}
+			optional[name] = it.Value()
 		}
-		m.names[name] = Rule{l.posOf(it.Value())}
-		written[name] = m.names[name].Pos
+		m.names[name] = l.ruling(server, name, at, it.Value())
+		written[name] = at
 	}
 	slices.SortStableFunc(m.patterns, func(a, b pattern) int { return l.compare(a.Pos, b.Pos) })
 	m.allows = sortedKeys(written)
 	slices.SortStableFunc(m.allows, func(a, b string) int { return l.compare(written[a], written[b]) })
 
+	for name, v := range optional {
+		// CUE unifies what patterns say with fields that are there alone.
+		for i := range m.patterns {
+			if m.patterns[i].matches(name) {
+				v = v.Unify(m.patterns[i].body)
+			}
+		}
+		m.names[name] = l.ruling(server, name, written[name], v)
+	}
+	m.merger = &merger{loader: l, server: server, tools: tools, patterns: m.patterns, merged: map[patternSet]ruling{}}
 	if !simple {
-		m.asker = &asker{patterns: m.patterns, tools: tools, known: map[string]verdict{}}
+		m.asker = &asker{merger: m.merger, tools: tools, known: map[string]verdict{}}
 	}
 	return m
 }
 
 // pattern is the rule of a pattern of names.
 func (l *loader) pattern(names cue.Value) pattern {
-	p := pattern{Rule: Rule{position(names.Pos())}}
+	p := pattern{}
+	p.Pos = position(names.Pos())
 	if mark, ok := l.marks[p.Pos]; ok {
-		p.Pos, p.text = mark.Pos, mark.text
+		p.Pos, p.text, p.own = mark.Pos, mark.text, mark.alias
 	}
+	p.written = "[" + p.text + "]"
 	op, args := names.Expr()
 	switch {
 	case op == cue.RegexMatchOp && len(args) == 1:

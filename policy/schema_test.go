@@ -64,8 +64,7 @@ func TestFormat(t *testing.T) {
 func TestLaterIsNotNow(t *testing.T) {
 	for kind, fields := range later {
 		path := map[string][]string{
-			"policy": nil, "server": {"servers", "s"}, "profile": {"profiles", "p"},
-			"mount": {"profiles", "p", "servers", "s"}, "rule": {"profiles", "p", "servers", "s", "tools", "t"},
+			"profile": {"profiles", "p"}, "rule": {"profiles", "p", "servers", "s", "tools", "t"},
 		}[kind]
 		for name, what := range fields {
 			text := ""

@@ -44,12 +44,14 @@ type syntax struct {
 type label struct {
 	Pos
 	pattern bool
+	bare    bool // the value is {}
 }
 
 // A mark is a pattern as written: where its bracket is, and its expression.
 type mark struct {
 	Pos
-	text string
+	text  string
+	alias bool // what it is for can refer to the name
 }
 
 // fieldAttr is the attribute that each field of a policy gets: the number of
@@ -122,7 +124,8 @@ func (s *syntax) check(f *ast.File, data []byte) {
 		if n, ok := n.(*ast.Field); ok {
 			n.Attrs = []*ast.Attribute{{Text: fmt.Sprintf("@%s(%d)", fieldAttr, len(s.labels))}}
 			_, pattern := n.Label.(*ast.ListLit)
-			s.labels = append(s.labels, label{position(n.Pos()), pattern})
+			value, _ := n.Value.(*ast.StructLit)
+			s.labels = append(s.labels, label{position(n.Pos()), pattern, value != nil && len(value.Elts) == 0})
 		}
 	})
 	if !named {
@@ -132,14 +135,15 @@ func (s *syntax) check(f *ast.File, data []byte) {
 
 // mark remembers a pattern.
 func (s *syntax) mark(bracket token.Pos, expr ast.Expr, data []byte) {
-	if alias, ok := expr.(*ast.Alias); ok {
+	alias, named := expr.(*ast.Alias)
+	if named {
 		expr = alias.Expr
 	}
 	from, to := expr.Pos().Offset(), expr.End().Offset()
 	if from < 0 || to > len(data) || from > to {
 		return
 	}
-	s.marks[position(expr.Pos())] = mark{position(bracket), oneLine(string(data[from:to]))}
+	s.marks[position(expr.Pos())] = mark{position(bracket), oneLine(string(data[from:to])), named}
 }
 
 // checkRegexp finds bad regular expressions before CUE does, which would say

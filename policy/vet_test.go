@@ -35,29 +35,117 @@ team.cue:3:2: profiles.x.limits.speed: unknown field; fields: cpus, enforced, fi
 		{"unknown in a rule", servers + "profiles: x: servers: github: tools: get: descripton: \"d\"\n", `
 team.cue:2:43: profiles.x.servers.github.tools.get.descripton: unknown field; did you mean description?`},
 		{"unknown in a pattern", servers + "profiles: x: servers: github: tools: [=~\"^get_\"]: when: \"d\"\n", `
-team.cue:2:51: profiles.x.servers.github.tools[=~"^get_"].when: unknown field; fields: description`},
+team.cue:2:51: profiles.x.servers.github.tools[=~"^get_"].when: unknown field; fields: bytes, calls, confirm, description, destructive, idempotent, openWorld, readOnly, result, sha256, sum, timeout`},
 		{"a pattern where names are fixed", "profiles: x: [_]: 5\n", `
-team.cue:1:14: profiles.x[_]: no field here has a name of one's own; fields: description, engine, image, limits, mounts, output, parallel, python, rootful, security, servers, session, timeout, user`},
+team.cue:1:14: profiles.x[_]: no field here has a name of one's own; fields: audit, bytes, calls, description, discover, engine, format, image, limits, memory, mounts, output, parallel, python, rootful, security, servers, session, state, timeout, user`},
 
 		{"not yet: rules", servers + `profiles: strict: servers: github: tools: {
 	create_issue: args: repo!: =~"^acme/"
-	update_issue: {calls: perRun: 10, confirm: true}
-	[=~"^get_"]: redact: true
+	[=~"^get_"]: args: repo!: _
 }
 `, `
 team.cue:3:16: profiles.strict.servers.github.tools.create_issue.args: argument rules are not supported by this version
-team.cue:4:17: profiles.strict.servers.github.tools.update_issue.calls: call budgets are not supported by this version
-team.cue:4:36: profiles.strict.servers.github.tools.update_issue.confirm: confirmation by a person is not supported by this version
-team.cue:5:15: profiles.strict.servers.github.tools[=~"^get_"].redact: redaction is not supported by this version`},
-		{"not yet: servers", `servers: wiki: {url: "https://wiki.example/mcp", headers: A: "b"}
-`, `
-team.cue:1:17: servers.wiki.url: servers over HTTP are not supported by this version
-team.cue:1:50: servers.wiki.headers: servers over HTTP are not supported by this version`},
-		{"not yet: profiles", `profiles: x: {env: A: "b", network: "host", discover: true}
+team.cue:4:15: profiles.strict.servers.github.tools[=~"^get_"].args: argument rules are not supported by this version`},
+		{"not yet: profiles", `profiles: x: {env: A: "b", network: "host"}
 `, `
 team.cue:1:15: profiles.x.env: environment variables for the sandbox are not supported by this version
-team.cue:1:28: profiles.x.network: networks for the sandbox are not supported by this version
-team.cue:1:45: profiles.x.discover: importing servers from clients is not supported by this version`},
+team.cue:1:28: profiles.x.network: networks for the sandbox are not supported by this version`},
+
+		{"servers over HTTP", `servers: {
+	a: {url: "wiki.example/mcp"}
+	b: {url: "https://wiki.example/mcp#top", headers: "A B": "c", transport: "htp"}
+	c: {url: "https://", headers: {A: "b\r\nc", B: 5}}
+	d: {url: "https://wiki.example", command: "d"}
+	e: {url: "https://wiki.example", args: ["e"], env: A: "b", cwd: "/", envFile: "/e"}
+	f: {command: "f", headers: A: "b", transport: "sse", disabled: "yes", envFile: ""}
+}
+`, `
+team.cue:2:11: servers.a.url: invalid url "wiki.example/mcp": one that begins with http:// or https://, without spaces and #
+team.cue:3:11: servers.b.url: invalid url "https://wiki.example/mcp#top": one that begins with http:// or https://, without spaces and #
+team.cue:3:52: servers.b.headers."A B": invalid name of a header: letters, digits and -, without spaces and colons
+team.cue:3:75: servers.b.transport: unknown transport "htp"; one of http, sse; did you mean http?
+team.cue:4:11: servers.c.url: invalid url "https://": one that begins with http:// or https://, without spaces and #
+team.cue:4:36: servers.c.headers.A: invalid header: it is one line
+team.cue:4:49: servers.c.headers.B: invalid value 5 (int, want string)
+team.cue:5:6: servers.d.url: a server has a command or a url, and this one has both
+team.cue:6:35: servers.e.args: it is for servers with a command, and this one has a url
+team.cue:6:48: servers.e.env: it is for servers with a command, and this one has a url
+team.cue:6:61: servers.e.cwd: it is for servers with a command, and this one has a url
+team.cue:6:71: servers.e.envFile: it is for servers with a command, and this one has a url
+team.cue:7:20: servers.f.headers: it is for servers with a url, and this one has a command
+team.cue:7:37: servers.f.transport: it is for servers with a url, and this one has a command
+team.cue:7:65: servers.f.disabled: invalid value "yes" (string, want bool)
+team.cue:7:81: servers.f.envFile: must not be empty`},
+		{"what outlives a session", `profiles: {
+	a: {memory: {mode: "readonly", bytes: 0, keys: 0}, state: "state", format: "text", audit: {enabled: 1, files: true}}
+	b: {memory: {bytes: 2Gi, keys: 1000000}, state: "/a\nb"}
+}
+`, `
+team.cue:2:21: profiles.a.memory.mode: unknown mode "readonly"; one of on, readOnly, off; did you mean readOnly?
+team.cue:2:40: profiles.a.memory.bytes: invalid value 0 (out of bound >=1024)
+team.cue:2:49: profiles.a.memory.keys: invalid value 0 (out of bound >=1)
+team.cue:2:60: profiles.a.state: invalid state "state": the path of a folder that begins with / or ~/
+team.cue:2:77: profiles.a.format: unknown format "text"; one of compact, toon, json
+team.cue:2:102: profiles.a.audit.enabled: invalid value 1 (int, want bool)
+team.cue:2:105: profiles.a.audit.files: unknown field; fields: arguments, code, enabled
+team.cue:3:22: profiles.b.memory.bytes: invalid value 2147483648 (out of bound <=1073741824)
+team.cue:3:33: profiles.b.memory.keys: invalid value 1000000 (out of bound <=100000)
+team.cue:3:50: profiles.b.state: invalid state "/a\nb": the path of a folder that begins with / or ~/`},
+		{"budgets", servers + `profiles: x: {
+	calls: {perRun: -1, perSession: 1.5, parallel: 0, perDay: 5}
+	bytes: {perRun: "1Mi", parallel: 2}
+	servers: github: {
+		calls: 5
+		tools: {
+			[_]: calls: perRun: -1
+			pay: {sum: {amount: 5, fee: {perRun: -1, perCall: 1}, [=~"_cents$"]: perRun: 5}}
+		}
+	}
+}
+`, `
+team.cue:3:18: profiles.x.calls.perRun: invalid value -1 (out of bound >=0)
+team.cue:3:34: profiles.x.calls.perSession: invalid value 1.5 (float, want int)
+team.cue:3:49: profiles.x.calls.parallel: invalid value 0 (out of bound >=1)
+team.cue:3:52: profiles.x.calls.perDay: unknown field; did you mean perRun?
+team.cue:4:18: profiles.x.bytes.perRun: invalid value "1Mi" (string, want int)
+team.cue:4:25: profiles.x.bytes.parallel: unknown field; fields: perRun, perSession
+team.cue:6:10: profiles.x.servers.github.calls: invalid value 5 (int, want struct)
+team.cue:8:24: profiles.x.servers.github.tools[_].calls.perRun: invalid value -1 (out of bound >=0)
+team.cue:9:24: profiles.x.servers.github.tools.pay.sum.amount: invalid value 5 (int, want struct)
+team.cue:9:41: profiles.x.servers.github.tools.pay.sum.fee.perRun: invalid value -1 (out of bound >=0)
+team.cue:9:45: profiles.x.servers.github.tools.pay.sum.fee.perCall: unknown field; fields: perRun, perSession
+team.cue:9:58: profiles.x.servers.github.tools.pay.sum[=~"_cents$"]: a sum is of one argument, by its name`},
+		{"rules", servers + `_bad: "("
+profiles: x: servers: github: tools: {
+	a: {confirm: "yes", readOnly: 1, sha256: "12", timeout: 0, result: {max: 0, redact: ["[a-z", _bad], images: "no"}}
+	[=~"^get_"]: {sha256: "AB", result: redact: ["(?<x"]}
+	b: {timeout: <=10, confirm: bool, calls: perRun: <=5}
+}
+`, `
+team.cue:4:15: profiles.x.servers.github.tools.a.confirm: invalid value "yes" (string, want bool)
+team.cue:4:32: profiles.x.servers.github.tools.a.readOnly: invalid value 1 (int, want bool)
+team.cue:4:43: profiles.x.servers.github.tools.a.sha256: invalid sha256 "12": 64 hexadecimal digits, in lower case
+team.cue:4:58: profiles.x.servers.github.tools.a.timeout: invalid value 0 (out of bound >0)
+team.cue:4:75: profiles.x.servers.github.tools.a.result.max: invalid value 0 (out of bound >=1)
+team.cue:4:87: profiles.x.servers.github.tools.a.result.redact.0: invalid pattern "[a-z": missing closing ]
+team.cue:4:95: profiles.x.servers.github.tools.a.result.redact.1: invalid pattern "(": missing closing )
+team.cue:4:110: profiles.x.servers.github.tools.a.result.images: invalid value "no" (string, want bool)
+team.cue:5:24: profiles.x.servers.github.tools[=~"^get_"].sha256: invalid sha256 "AB": 64 hexadecimal digits, in lower case
+team.cue:5:47: profiles.x.servers.github.tools[=~"^get_"].result.redact.0: invalid pattern "(?<x": invalid named capture
+team.cue:6:15: profiles.x.servers.github.tools.b.timeout: <=10 is not a concrete value
+team.cue:6:51: profiles.x.servers.github.tools.b.calls.perRun: <=5 is not a concrete value`},
+		{"discovery", servers + `profiles: {
+	a: {discover: ["claude", "mcp.json", 5], servers: {wiki: {}, "a/b": {}, [=~"^x"]: {tools: {a: {}, ...}}}}
+	b: {discover: [], servers: wiki: {}}
+	c: {discover: ["clients", "~/x.json", "/etc/mcp.json"], servers: {[_]: tools: [_]: {}, wiki: {}}}
+}
+`, `
+team.cue:3:17: profiles.a.discover.0: unknown source of servers "claude"; one of clients, claude-code, claude-desktop, cursor, vscode, windsurf, codex, gemini, opencode, zed, antigravity, mcps, mcp; or a file's path that begins with / or ~/
+team.cue:3:27: profiles.a.discover.1: unknown source of servers "mcp.json"; one of clients, claude-code, claude-desktop, cursor, vscode, windsurf, codex, gemini, opencode, zed, antigravity, mcps, mcp; or a file's path that begins with / or ~/
+team.cue:3:39: profiles.a.discover.2: invalid value 5 (int, want string)
+team.cue:3:63: profiles.a.servers."a/b": invalid name of a server: 1 to 64 printable characters, without . and /
+team.cue:3:85: profiles.a.servers[=~"^x"].tools: "..." would allow every tool: write [_]: {} if that is meant
+team.cue:4:29: profiles.b.servers.wiki: unknown server "wiki"; servers: github, linear`},
 
 		{"engines", "profiles: {a: engine: \"podman\", b: engine: \"nativ\", c: engine: [\"native\"], d: engine: \"podman\" | \"docker\", e: engine: *\"lxc\" | \"docker\"}\n", `
 team.cue:1:44: profiles.b.engine: unknown engine "nativ"; engines: podman, docker, native; did you mean native?
@@ -187,7 +275,7 @@ team.cue:9:24: profiles.c.servers.a.tools: invalid value […] (list, want struc
 team.cue:10:29: profiles.d.servers.a.tools.get: invalid value true (bool, want struct)`},
 
 		{"no command", "servers: a: args: []\n", `
-team.cue:1:10: servers.a.command: required field is missing`},
+team.cue:1:10: servers.a: a server has a command, or a url; this one has neither`},
 		{"empty command", "servers: a: {command: \"\", cwd: \"\"}\n", `
 team.cue:1:23: servers.a.command: must not be empty
 team.cue:1:32: servers.a.cwd: must not be empty`},

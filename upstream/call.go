@@ -31,6 +31,13 @@ func (s *server) call(ctx context.Context, tool string, args json.RawMessage) (j
 		return nil, err
 	}
 	result, err := s.ask(ctx, c, tool, "tools/call", callParams{Name: tool, Arguments: args, Meta: c.meta})
+	if errors.Is(err, errSession) {
+		// A server over HTTP has forgotten the session, and refused the call.
+		if c, err = s.live(ctx); err != nil {
+			return nil, err
+		}
+		result, err = s.ask(ctx, c, tool, "tools/call", callParams{Name: tool, Arguments: args, Meta: c.meta})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -99,16 +106,16 @@ func (s *server) ask(ctx context.Context, c *conn, tool, method string, params a
 		return nil, s.cancelled(ctx, tool, true)
 	case bounded.Err() != nil:
 		failure = s.errorf("server %q: no answer to %s within %v", s.def.Name, subject, s.def.CallTimeout)
-	case s.set.life.Err() != nil:
+	case s.life.Err() != nil:
 		failure = s.closed()
-	case errors.Is(err, errQueueFull):
+	case errors.As(err, new(*lost)):
 		failure = s.errorf("server %q: %w; %s was not sent", s.def.Name, err, subject)
 	default:
 		failure = s.errorf("server %q: %w before it answered %s", s.def.Name, err, subject)
 		failure.Stderr = c.words.last()
 	}
 	failure.Tool = tool
-	failure.Sent = !errors.Is(err, errQueueFull)
+	failure.Sent = !errors.As(err, new(*lost))
 	return nil, failure
 }
 

@@ -38,6 +38,16 @@ func (s *server) tools(ctx context.Context) ([]Tool, error) {
 	if known != nil && (c == nil || known.conn == c && known.changes == c.changes.Load()) {
 		return known.tools, nil
 	}
+	tools, err := s.relist(ctx)
+	if errors.Is(err, errSession) {
+		// A server over HTTP has forgotten the session.
+		tools, err = s.relist(ctx)
+	}
+	return tools, err
+}
+
+// relist reads the catalog anew, once for all who ask at the same time.
+func (s *server) relist(ctx context.Context) ([]Tool, error) {
 	c, err := s.live(ctx)
 	if err != nil {
 		return nil, err
@@ -65,7 +75,7 @@ func (s *server) list(c *conn) (*catalog, error) {
 	cursors := map[string]bool{"": true}
 	names := map[string]bool{}
 	for page := 1; ; page++ {
-		raw, err := s.ask(s.set.life, c, "", string(mcp.MethodToolsList), params)
+		raw, err := s.ask(s.life, c, "", string(mcp.MethodToolsList), params)
 		var failure *Error
 		if errors.As(err, &failure) && failure.Code == mcp.METHOD_NOT_FOUND {
 			break // a server without tools

@@ -49,9 +49,9 @@ func variable(name string) string {
 	return name
 }
 
-// reference is ${NAME} or ${NAME:-default}, as client configurations write
-// them. Other uses of "$" are plain text.
-var reference = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
+// reference is ${NAME}, ${env:NAME} or ${NAME:-default}, as the configurations
+// of clients write them. Other uses of "$" are plain text.
+var reference = regexp.MustCompile(`\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
 
 // expansion replaces references to the bridge's own environment.
 type expansion struct {
@@ -79,6 +79,42 @@ func (x *expansion) expand(s string) string {
 	})
 }
 
+// newExpansion is one with the environment env of the bridge.
+func newExpansion(env []string) *expansion {
+	x := &expansion{env: map[string]string{}, secrets: map[string]string{}}
+	for _, entry := range env {
+		name, value, _ := strings.Cut(entry, "=")
+		x.env[variable(name)] = value
+	}
+	return x
+}
+
+// secret also takes the whole for what must not be shown: it is told as it is
+// written, if that has a reference in it, and else not at all.
+func (x *expansion) secret(s, written string) string {
+	value := x.expand(s)
+	if value != "" && value == written {
+		written = "…"
+	}
+	if _, known := x.secrets[value]; !known {
+		x.secrets[value] = written
+	}
+	return value
+}
+
+// incomplete says which variables are missing.
+func (x *expansion) incomplete() error {
+	if len(x.missing) == 0 {
+		return nil
+	}
+	slices.Sort(x.missing)
+	verb := "is"
+	if len(x.missing) > 1 {
+		verb = "are"
+	}
+	return fmt.Errorf("${%s} %s not set in the bridge's environment", strings.Join(x.missing, "}, ${"), verb)
+}
+
 // path also replaces a leading ~ by the user's home folder.
 func (x *expansion) path(s string) string {
 	s = x.expand(s)
@@ -101,33 +137,41 @@ type launchSpec struct {
 // prepare makes a definition into what can be started, with the environment
 // env of the bridge. Its errors name variables, never their values.
 func prepare(def Definition, env []string) (launchSpec, error) {
-	own := map[string]string{}
+	if def.Absent != "" {
+		return launchSpec{}, errors.New(def.Absent)
+	}
+	x := newExpansion(env)
 	server := map[string]string{}
-	for _, entry := range env {
-		name, value, _ := strings.Cut(entry, "=")
-		name = variable(name)
-		own[name] = value
+	for name, value := range x.env {
 		if isPassed(name, value) {
 			server[name] = value
 		}
 	}
-	x := &expansion{env: own, secrets: map[string]string{}}
 	command, dir := x.path(def.Command), x.path(def.Cwd)
 	args := []string{command}
 	for _, arg := range def.Args {
 		args = append(args, x.path(arg))
 	}
+	file := x.path(def.EnvFile)
+	if err := x.incomplete(); err != nil {
+		return launchSpec{}, err
+	}
+	if file != "" {
+		variables, err := readEnvFile(file)
+		if err != nil {
+			return launchSpec{}, fmt.Errorf("its envFile %q: %w", def.EnvFile, err)
+		}
+		for name, value := range variables {
+			server[variable(name)] = value
+			x.secrets[value] = "${" + name + "}"
+		}
+	}
 	for name, value := range def.Env {
-		server[variable(name)] = x.expand(value)
+		server[variable(name)] = x.secret(value, "${"+name+"}")
 	}
 	server[Marker] = "1"
-	if len(x.missing) > 0 {
-		slices.Sort(x.missing)
-		verb := "is"
-		if len(x.missing) > 1 {
-			verb = "are"
-		}
-		return launchSpec{}, fmt.Errorf("${%s} %s not set in the bridge's environment", strings.Join(x.missing, "}, ${"), verb)
+	if err := x.incomplete(); err != nil {
+		return launchSpec{}, err
 	}
 	if dir != "" {
 		// The program's own path must not be taken from there a second time.

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"runtime/debug"
+	"time"
 
-	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
@@ -14,9 +14,12 @@ import (
 // refuses that, in the one of 2026-07-28. The older one goes first: every
 // server but very few speaks it, and its requests are half the size.
 func (c *conn) handshake(ctx context.Context) error {
+	if err := c.link.open(ctx); err != nil {
+		return err
+	}
 	self := map[string]string{"name": "bridge", "version": version()}
 	none := map[string]any{}
-	_, err := c.request(ctx, string(mcp.MethodInitialize), map[string]any{
+	answer, err := c.request(ctx, string(mcp.MethodInitialize), map[string]any{
 		"protocolVersion": mcp.LATEST_LEGACY_PROTOCOL_VERSION,
 		"clientInfo":      self,
 		"capabilities":    none,
@@ -29,6 +32,7 @@ func (c *conn) handshake(ctx context.Context) error {
 			mcp.MetaKeyClientInfo:         self,
 			mcp.MetaKeyClientCapabilities: none,
 		}
+		c.link.agreed(mcp.ProtocolVersion20260728)
 		if _, modern := c.request(ctx, string(mcp.MethodServerDiscover), listParams{Meta: meta}); modern != nil {
 			// That the server refused the first is the better reason, unless
 			// the second was the end of it.
@@ -43,30 +47,43 @@ func (c *conn) handshake(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
+	var said struct {
+		ProtocolVersion string `json:"protocolVersion"`
+	}
+	if json.Unmarshal(answer, &said) == nil && said.ProtocolVersion != "" {
+		c.link.agreed(said.ProtocolVersion)
+	}
 	// Should the server have ended by now, the first request tells it better.
-	c.wire.SendNotification(ctx, mcp.JSONRPCNotification{
-		JSONRPC:      mcp.JSONRPC_VERSION,
-		Notification: mcp.Notification{Method: string(mcp.MethodNotificationInitialized)},
-	})
+	c.link.notify(ctx, string(mcp.MethodNotificationInitialized), nil)
+	c.over.Go(func() { c.link.listen(c.life) })
 	return nil
 }
 
 // listen asks for notifications of changed catalogs, which since 2026-07-28
-// come only to those who do. The request lasts as long as the connection.
+// come only to those who do. The request lasts as long as the connection; one
+// that ends before is made again, and what changed meanwhile is not known.
 func (c *conn) listen() {
-	c.request(c.life, string(mcp.MethodSubscriptionsListen), map[string]any{
-		"notifications": map[string]any{"toolsListChanged": true},
-		"_meta":         c.meta,
-	})
+	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
+		_, err := c.request(c.life, string(mcp.MethodSubscriptionsListen), map[string]any{
+			"notifications": map[string]any{"toolsListChanged": true},
+			"_meta":         c.meta,
+		})
+		if errors.As(err, new(*rpcError)) || !c.pause(c.life, wait) {
+			return
+		}
+		c.changes.Add(1)
+	}
 }
 
-// asked answers a request of the server. The bridge declares no capability, so
-// that a ping is all that a server may ask for.
-func (c *conn) asked(_ context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-	if req.Method == string(mcp.MethodPing) {
-		return transport.NewJSONRPCResultResponse(req.ID, json.RawMessage("{}")), nil
+// pause waits, and tells whether the connection is still of use.
+func (c *conn) pause(ctx context.Context, wait time.Duration) bool {
+	select {
+	case <-time.After(wait):
+		return true
+	case <-c.dead:
+	case <-ctx.Done():
 	}
-	return transport.NewJSONRPCErrorResponse(req.ID, mcp.METHOD_NOT_FOUND, "bridge does not offer "+req.Method, nil), nil
+	return false
 }
 
 // version is the bridge's own, as the servers are told.

@@ -3,7 +3,9 @@ package upstream
 // Known gives the catalog of a server as it was last read, without asking the
 // server for anything.
 func (s *Set) Known(server string) ([]Tool, bool) {
+	s.mu.Lock()
 	srv := s.servers[server]
+	s.mu.Unlock()
 	if srv == nil {
 		return nil, false
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"sync"
 	"time"
@@ -23,6 +24,9 @@ type server struct {
 	set *Set
 	def Definition
 	log *slog.Logger
+
+	life context.Context // ends with the set, or when the server is not in it any more
+	stop context.CancelFunc
 
 	mu      sync.Mutex
 	conn    *conn    // the life that is, nil if none
@@ -68,7 +72,7 @@ func (s *server) live(ctx context.Context) (*conn, error) {
 		}
 	}
 	// The start belongs to all who wait for it: it goes on when one leaves.
-	flight := s.set.flights.DoChan("start "+s.def.Name, func() (any, error) { return s.start() })
+	flight := s.set.flights.DoChan(fmt.Sprintf("start %s %p", s.def.Name, s), func() (any, error) { return s.start() })
 	select {
 	case res := <-flight:
 		if res.Err != nil {
@@ -82,36 +86,38 @@ func (s *server) live(ctx context.Context) (*conn, error) {
 
 // start starts the server, unless it ended too often lately.
 func (s *server) start() (*conn, error) {
-	if !s.set.begin() {
+	if s.life.Err() != nil || !s.set.begin() {
 		return nil, s.closed()
 	}
 	defer s.set.work.Done()
 	s.mu.Lock()
-	c, wait := s.conn, s.waiting(time.Now())
+	live, wait := s.conn, s.waiting(time.Now())
 	s.mu.Unlock()
-	if c != nil {
-		return c, nil
+	if live != nil {
+		return live, nil
 	}
 	if wait != nil {
 		return nil, wait
 	}
 
-	spec, err := prepare(s.def, os.Environ())
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(s.life, s.def.StartTimeout)
+	defer cancel()
+	c, err := s.connect()
 	if err != nil {
 		return nil, s.errorf("starting server %q: %w", s.def.Name, err)
 	}
-	began := time.Now()
-	proc, err := startProcess(s.def.Name, spec.Spec)
-	if err != nil {
-		return nil, s.errorf("starting server %q: exec %q: %w", s.def.Name, s.def.Command, err)
+	err = c.handshake(ctx)
+	if web, ok := c.link.(*web); ok && s.older(err) {
+		c.leave()
+		c = newConn(s, web.site.redact)
+		c.link = newSSE(c, web.site)
+		err = c.handshake(ctx)
 	}
-	c = newConn(s, proc, spec.redact)
-	ctx, cancel := context.WithTimeout(s.set.life, s.def.StartTimeout)
-	defer cancel()
-	if err := c.handshake(ctx); err != nil {
+	if err != nil {
 		failure := s.startFailure(c, err)
 		s.set.work.Go(c.close) // nobody need wait for that
-		if s.set.life.Err() != nil {
+		if s.life.Err() != nil {
 			return nil, s.closed()
 		}
 		s.mu.Lock()
@@ -127,6 +133,43 @@ func (s *server) start() (*conn, error) {
 	return c, nil
 }
 
+// connect makes a connection, on which nothing has been said. Without one,
+// nothing of it is left.
+func (s *server) connect() (*conn, error) {
+	if s.def.URL != "" {
+		site, err := newSite(s.def, os.Environ())
+		if err != nil {
+			return nil, err
+		}
+		c := newConn(s, site.redact)
+		c.link = newWeb(c, site)
+		if s.def.Transport == "sse" {
+			c.link = newSSE(c, site)
+		}
+		return c, nil
+	}
+	spec, err := prepare(s.def, os.Environ())
+	if err != nil {
+		return nil, err
+	}
+	proc, err := startProcess(s.def.Name, spec.Spec)
+	if err != nil {
+		return nil, fmt.Errorf("exec %q: %w", s.def.Command, err)
+	}
+	c := newConn(s, spec.redact)
+	c.connect(proc)
+	return c, nil
+}
+
+// older tells whether a server has refused Streamable HTTP as those do that
+// have the older transport only. Which of them it has may be left to be found
+// out.
+func (s *server) older(err error) bool {
+	var status *statusError
+	return s.def.URL != "" && s.def.Transport == "" && errors.As(err, &status) &&
+		(status.code == http.StatusBadRequest || status.code == http.StatusNotFound || status.code == http.StatusMethodNotAllowed)
+}
+
 // startFailure words why a handshake did not come about.
 func (s *server) startFailure(c *conn, err error) *Error {
 	var refusal *rpcError
@@ -136,6 +179,8 @@ func (s *server) startFailure(c *conn, err error) *Error {
 		failure = s.errorf("server %q: refused to start a session: %s", s.def.Name, c.words.redact.Replace(refusal.Error()))
 	case errors.Is(err, context.DeadlineExceeded):
 		failure = s.errorf("server %q: not started within %v", s.def.Name, s.def.StartTimeout)
+	case s.def.URL != "":
+		failure = s.errorf("server %q: %w", s.def.Name, err)
 	default:
 		failure = s.errorf("server %q: %w while starting", s.def.Name, err)
 	}
@@ -162,7 +207,11 @@ func (s *server) ended(c *conn, lived time.Duration) {
 	if s.conn == c {
 		s.conn = nil
 	}
-	if s.set.life.Err() != nil {
+	if s.life.Err() != nil {
+		return
+	}
+	if errors.Is(c.cause, errSession) {
+		s.log.Info("has ended the session; the next use opens another")
 		return
 	}
 	failure := s.errorf("server %q: %w", s.def.Name, c.cause)
@@ -181,6 +230,9 @@ func (s *server) errorf(format string, args ...any) *Error {
 }
 
 func (s *server) closed() *Error {
+	if s.life.Err() == nil {
+		return s.errorf("server %q: it is not in the policy any more", s.def.Name)
+	}
 	return s.errorf("server %q: the bridge is closing", s.def.Name)
 }
 

@@ -20,17 +20,23 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Definition says how a server is started. ${NAME} and ${NAME:-default} in
-// Command, Args, Env and Cwd stand for the bridge's own environment, and a
-// leading ~ in Command, Args and Cwd for the user's home folder, both as they
-// are when the server is started.
+// Definition says how a server is started, if it has a Command, or where it is,
+// if it has a URL. ${NAME}, ${env:NAME} and ${NAME:-default} in all but Name and
+// Description stand for the bridge's own environment, and a leading ~ in Command,
+// Args, EnvFile and Cwd for the user's home folder, both as they are when the
+// server is started.
 type Definition struct {
 	Name         string
 	Description  string
 	Command      string
 	Args         []string
 	Env          map[string]string // beyond the few variables that every server gets
+	EnvFile      string            // of NAME=value lines; what Env says goes before
 	Cwd          string            // "" is the bridge's own
+	Absent       string            // if not "", it is never started, and why
+	URL          string            // of a server that speaks HTTP
+	Headers      map[string]string // of each request to it
+	Transport    string            // "http" or "sse"; "" is http, and sse if the server has no http
 	StartTimeout time.Duration     // 0 is DefaultStartTimeout
 	CallTimeout  time.Duration     // 0 is DefaultCallTimeout
 }
@@ -54,7 +60,6 @@ type Tool struct {
 // Set is the servers of one bridge. Its methods may be called by several
 // goroutines at once.
 type Set struct {
-	servers map[string]*server
 	log     *slog.Logger
 	flights singleflight.Group
 
@@ -62,9 +67,10 @@ type Set struct {
 	life context.Context
 	stop context.CancelFunc
 
-	mu     sync.Mutex
-	closed bool
-	work   sync.WaitGroup // what Close waits for
+	mu      sync.Mutex
+	servers map[string]*server
+	closed  bool
+	work    sync.WaitGroup // what Close waits for
 }
 
 // New makes a set of servers and starts none of them. Of definitions with the
@@ -72,18 +78,7 @@ type Set struct {
 func New(defs []Definition, log *slog.Logger) *Set {
 	s := &Set{servers: map[string]*server{}, log: log}
 	s.life, s.stop = context.WithCancel(context.Background())
-	for _, def := range defs {
-		if s.servers[def.Name] != nil {
-			continue
-		}
-		if def.StartTimeout <= 0 {
-			def.StartTimeout = DefaultStartTimeout
-		}
-		if def.CallTimeout <= 0 {
-			def.CallTimeout = DefaultCallTimeout
-		}
-		s.servers[def.Name] = &server{set: s, def: def, log: log.With("server", def.Name)}
-	}
+	s.Update(defs)
 	return s
 }
 
@@ -92,9 +87,7 @@ func New(defs []Definition, log *slog.Logger) *Set {
 // again to whoever uses the server.
 func (s *Set) Warm(names ...string) {
 	if len(names) == 0 {
-		for name := range s.servers {
-			names = append(names, name)
-		}
+		names = s.names()
 	}
 	for _, name := range names {
 		if !s.begin() {
@@ -167,7 +160,9 @@ func (s *Set) begin() bool {
 }
 
 func (s *Set) lookup(name string) (*server, error) {
+	s.mu.Lock()
 	srv := s.servers[name]
+	s.mu.Unlock()
 	if srv == nil {
 		return nil, &Error{Kind: KindServer, Server: name, Message: fmt.Sprintf("unknown server %q", name)}
 	}

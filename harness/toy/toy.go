@@ -36,6 +36,11 @@ type options struct {
 	chatter     bool
 	daemon      string
 	asDaemon    string
+	http        string
+	sse         bool
+	token       string
+	forget      bool
+	moved       bool
 }
 
 func parse(args []string) (options, error) {
@@ -53,6 +58,11 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.chatter, "chatter", false, "write lines to stdout that are no messages")
 	f.StringVar(&o.daemon, "daemon", "", "leave a process behind that ignores signals and input, its pid in this `file`")
 	f.StringVar(&o.asDaemon, "as-daemon", "", "be that process")
+	f.StringVar(&o.http, "http", "", "serve over HTTP, and write the definition of the server to this `file` of CUE")
+	f.BoolVar(&o.sse, "sse", false, "over HTTP, know the transport of MCP's first version only")
+	f.StringVar(&o.token, "token", "", "over HTTP, ask for this bearer `token`")
+	f.BoolVar(&o.forget, "forget", false, "over HTTP, forget each session after its second call")
+	f.BoolVar(&o.moved, "moved", false, "over HTTP, redirect to another host")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -95,6 +105,13 @@ func Main() int {
 		fmt.Println("toy: this line is no message")
 	}
 	time.Sleep(o.startDelay)
+	if o.http != "" {
+		if err := serveHTTP(o); err != nil {
+			fmt.Fprintf(os.Stderr, "toy: %v\n", err)
+			return 1
+		}
+		return 0
+	}
 
 	s := newSession(o, os.Stdout)
 	if err := s.serve(context.Background(), newServer(o), os.Stdin); err != nil {

@@ -28,6 +28,7 @@ class Session:
         self.pid = getpid()
         self.loop = None
         self.names = None
+        self.unanswered = None  # the id of the run that is going on
         self.cold = [self.load_names, streams.line_up, self.load_loop, self.load_inspect]
 
     def warm(self):
@@ -78,6 +79,7 @@ class Session:
         params = request["params"]
         run = params["run"]
         keep = params.get("output") or OUTPUT
+        self.unanswered = request["id"]
         self.wire.begin(run, keep)
         try:
             self.restore(run)
@@ -87,13 +89,23 @@ class Session:
                 self.leave(result)
             self.tidy()
         except BaseException as error:
-            # Code has broken what the session itself needs, or one of its
-            # signal handlers raised outside of it. The run gets its answer.
+            # Code has broken what the session itself needs. The run gets its
+            # answer all the same.
             self.interrupts.run = None
             result = {"status": "error", "error": plain_error(error)}
         if self.interrupts.heard == run:
             result["interrupted"] = True
-        self.wire.end(request["id"], result)
+        self.answer(result)
+
+    def answer(self, result):
+        """Answer the run that is going on."""
+        identity, self.unanswered = self.unanswered, None
+        self.wire.end(identity, result)
+
+    def give_up(self, error):
+        """Answer a run whose end was lost, so that nobody waits for it."""
+        if self.unanswered is not None:
+            self.answer({"status": "error", "error": plain_error(error)})
 
     def restore(self, run):
         """Put right what a run may have left broken."""

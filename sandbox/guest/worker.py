@@ -39,9 +39,12 @@ def serve(session):
         try:
             session.warm()
             session.serve(session.wire.receive_run())
-        except BaseException:
-            # A signal handler of the session's code raised between two runs.
+        except BaseException as error:
+            # No memory, perhaps, or a signal handler of the session's code
+            # that raised while its run was ending.
+            session.interrupts.run = None
             leftover()
+            session.give_up(error)
 
 
 def leftover():

@@ -1,0 +1,108 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"bridge/policy"
+	"bridge/upstream"
+)
+
+// known refuses a tool that the server does not have, in words that let the
+// caller find the right one, and one that is not what its rule wants it to be.
+func (g *gate) known(ctx context.Context, run *record, a *attempt) error {
+	tools, err := g.catalog(ctx, a.server.Name, a.rule)
+	if err != nil {
+		return serverError(err)
+	}
+	for _, t := range tools {
+		if t.Name == a.tool {
+			return g.fits(run.profile, a.server.Name, a.rule, t)
+		}
+	}
+	return notFound(a.server, a.tool, g.filter(run, a.server, tools))
+}
+
+// catalog lists a server's tools. For a rule that asks what the tool is, it is
+// what the running server says, and not what one before it has said.
+func (g *gate) catalog(ctx context.Context, server string, rule policy.Rule) ([]upstream.Tool, error) {
+	if asks(rule) {
+		return g.upstream.Current(ctx, server)
+	}
+	return g.upstream.Tools(ctx, server)
+}
+
+// asks tells whether a rule depends on the server's definition of the tool.
+func asks(r policy.Rule) bool {
+	return r.SHA256 != "" || r.ReadOnly != nil || r.Destructive != nil || r.Idempotent != nil || r.OpenWorld != nil
+}
+
+// fits holds the server's definition of a tool against its rule: the sum that
+// pins it, and what its annotations must say. A tool that has changed since it
+// was pinned is logged, once.
+func (g *gate) fits(p *policy.Profile, server string, rule policy.Rule, t upstream.Tool) error {
+	if rule.SHA256 != "" {
+		if sum := upstream.ToolHash(t); sum != rule.SHA256 {
+			err := refuse("policy", "%s.%s: refused by profile %q (%s): the server defines the tool otherwise than when it was pinned: sha256 is %s, the rule has %s",
+				server, clip(t.Name), p.Name, rule.Pos, sum, rule.SHA256)
+			if _, told := g.told.LoadOrStore(server+"\x00"+t.Name+"\x00"+sum, true); !told {
+				g.log.Warn(err.Error())
+			}
+			return err
+		}
+	}
+	if mistake := hintsOf(t).against(rule); mistake != "" {
+		return refuse("policy", "%s.%s: denied by profile %q (%s): %s", server, clip(t.Name), p.Name, rule.Pos, mistake)
+	}
+	return nil
+}
+
+// hints are a tool's annotations. The specification (ToolAnnotations of
+// 2025-11-25) has usual values for those that a server leaves out.
+type hints struct {
+	ReadOnly    *bool `json:"readOnlyHint"`
+	Destructive *bool `json:"destructiveHint"`
+	Idempotent  *bool `json:"idempotentHint"`
+	OpenWorld   *bool `json:"openWorldHint"`
+}
+
+// hintsOf reads a tool's annotations. One that is no boolean says nothing.
+func hintsOf(t upstream.Tool) hints {
+	var raw map[string]json.RawMessage
+	json.Unmarshal(t.Annotations, &raw)
+	hint := func(name string) *bool {
+		var b *bool
+		if json.Unmarshal(raw[name], &b) != nil {
+			return nil
+		}
+		return b
+	}
+	return hints{hint("readOnlyHint"), hint("destructiveHint"), hint("idempotentHint"), hint("openWorldHint")}
+}
+
+// against says what of the annotations is not as a rule wants it, "" if all is.
+func (h hints) against(r policy.Rule) string {
+	// "This property is meaningful only when readOnlyHint == false": a tool
+	// that changes nothing destroys nothing, and does so any number of times.
+	reads := h.ReadOnly != nil && *h.ReadOnly
+	for _, a := range []struct {
+		name         string
+		wanted, said *bool
+		usual        bool
+	}{
+		{"readOnly", r.ReadOnly, h.ReadOnly, false},
+		{"destructive", r.Destructive, h.Destructive, !reads},
+		{"idempotent", r.Idempotent, h.Idempotent, reads},
+		{"openWorld", r.OpenWorld, h.OpenWorld, true},
+	} {
+		switch {
+		case a.wanted == nil:
+		case a.said == nil && *a.wanted != a.usual:
+			return fmt.Sprintf("it wants %s: %t, of which the server says nothing, so that it is %t", a.name, *a.wanted, a.usual)
+		case a.said != nil && *a.wanted != *a.said:
+			return fmt.Sprintf("it wants %s: %t, and the server says %t", a.name, *a.wanted, *a.said)
+		}
+	}
+	return ""
+}

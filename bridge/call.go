@@ -1,0 +1,200 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"bridge/policy"
+	"bridge/sandbox"
+	"bridge/upstream"
+)
+
+// attempt is one tools/call that code asked for, and what became of it.
+type attempt struct {
+	server mount
+	tool   string
+	args   json.RawMessage // as they are sent, once the policy has allowed them
+	rule   policy.Rule     // that allows it; the zero one if none does
+	began  time.Time
+	sent   time.Time // zero if it was not
+	state  string    // as in a Call
+	bytes  int       // of the result that code was given
+	err    error     // why it has no result, as code is told
+
+	set func(state string) // notes it in the run's record, too
+}
+
+func (a *attempt) name() string { return a.server.Name + "." + a.tool }
+
+// call makes one tools/call if the policy allows it.
+func (g *gate) call(ctx context.Context, run *record, name, tool string, args json.RawMessage) (any, error) {
+	s, err := g.server(run, name)
+	if err != nil {
+		return nil, err
+	}
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
+	a := &attempt{server: s, tool: tool, args: args, began: time.Now(), state: neverSent}
+	note := run.add(s.Name, tool)
+	a.set = func(state string) { a.state = state; note(state) }
+	result, err := g.try(ctx, run, a)
+	a.bytes, a.err = len(result), err
+	g.ended(a)
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// ended is told of every attempt, once, when all of it is known.
+func (g *gate) ended(a *attempt) {
+	level := slog.LevelDebug
+	attrs := []any{"server", a.server.Name, "tool", clip(a.tool), "state", a.state, "after", time.Since(a.began).Round(time.Microsecond), "bytes", a.bytes}
+	if a.rule.Pos != (policy.Pos{}) {
+		attrs = append(attrs, "rule", a.rule.Pos)
+	}
+	var refused *sandbox.Error
+	if errors.As(a.err, &refused) {
+		attrs = append(attrs, "refused", refused.Kind)
+	}
+	g.log.Log(context.Background(), level, "a call", attrs...)
+}
+
+// try takes a call through all that must allow it, in this order: the policy's
+// rules, the server's own word on the tool, the budgets, a person, and a turn.
+func (g *gate) try(ctx context.Context, run *record, a *attempt) (json.RawMessage, error) {
+	s, tool := a.server, a.tool
+	// First, so that the policy is not asked about names without end.
+	if err := g.misspelt(run, s, tool); err != nil {
+		return nil, err
+	}
+	if err := g.check(run, a); err != nil {
+		return nil, err
+	}
+	if err := g.known(ctx, run, a); err != nil {
+		return nil, err
+	}
+	budgets := shares(run.profile, s.Name, a.rule)
+	reserved, err := g.budget.reserve(g.denied(run, a), run.used, budgets, a.args)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if a.state == neverSent {
+			reserved.giveBack()
+		}
+	}()
+	if a.rule.Confirm {
+		if err := run.confirmer.confirm(ctx, Question{Server: s.Name, Tool: tool, Rule: a.rule.Pos}, a.args); err != nil {
+			return nil, refuse("policy", "%s (%s): %v", g.denied(run, a), a.rule.Pos, err)
+		}
+	}
+	leave, err := g.turn(ctx, run, a, budgets)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return g.send(ctx, a, reserved)
+}
+
+// check asks the policy.
+func (g *gate) check(run *record, a *attempt) error {
+	decision, err := run.profile.CheckCall(a.server.Name, a.tool, a.args)
+	if err != nil {
+		return refuse("policy", "%v", err)
+	}
+	a.rule = decision
+	return nil
+}
+
+func (g *gate) denied(run *record, a *attempt) string {
+	return fmt.Sprintf("%s: denied by profile %q", a.name(), run.profile.Name)
+}
+
+// turn waits until the call may be under way beside others.
+func (g *gate) turn(ctx context.Context, run *record, a *attempt, budgets []share) (func(), error) {
+	leave, err := g.budget.turn(ctx, budgets)
+	if err != nil {
+		return nil, refuse("server", "%s: not sent: the run was stopped", a.name())
+	}
+	select {
+	case run.slots <- struct{}{}:
+		// Held until the session has room for the result, which bounds the
+		// results that wait here.
+		context.AfterFunc(ctx, func() { <-run.slots })
+	case <-ctx.Done():
+	}
+	// The slot may be that of another call of this run, given up because the
+	// run was stopped a moment before this call hears of it.
+	if ctx.Err() != nil || run.isOver() {
+		leave()
+		return nil, refuse("server", "%s: not sent: the run was stopped", a.name())
+	}
+	return leave, nil
+}
+
+// send makes the call and fits its result to the rule.
+func (g *gate) send(ctx context.Context, a *attempt, r *reservation) (json.RawMessage, error) {
+	if a.rule.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, a.rule.Timeout, fmt.Errorf("the %v of its rule (%s) are over", a.rule.Timeout, a.rule.Pos))
+		defer cancel()
+	}
+	a.set(inFlight)
+	a.sent = time.Now()
+	result, err := g.upstream.Call(ctx, a.server.Name, a.tool, a.args)
+	if err != nil {
+		a.set(outcome(err))
+		if a.state == neverSent {
+			return nil, serverError(err)
+		}
+		text := redacted(err.Error(), a.rule.Result.Redact)
+		if over := r.took(len(text)); over != nil {
+			return nil, over
+		}
+		return nil, &sandbox.Error{Kind: kind(err), Message: text}
+	}
+	a.set(completed)
+	if result, err = fitted(result, a.name(), a.rule); err != nil {
+		return nil, err
+	}
+	if err := r.took(len(result)); err != nil {
+		return nil, err
+	}
+	if most := sandbox.MaxFrame - 1024; len(result) > most {
+		return nil, refuse("server", "%s: the result has %d bytes, more than the %d that fit; the call was made", a.name(), len(result), most)
+	}
+	return result, nil
+}
+
+// outcome is the state of a call that has no result. Of one that was sent and
+// not answered, be it that its run or its server has ended, all that is known is
+// that it may have had its effect.
+func outcome(err error) string {
+	var u *upstream.Error
+	switch {
+	case errors.As(err, &u) && !u.Sent:
+		return neverSent
+	case errors.As(err, &u) && u.Kind == upstream.KindTool:
+		return failed
+	}
+	return inFlight
+}
+
+// serverError gives an upstream error its kind.
+func serverError(err error) error {
+	return &sandbox.Error{Kind: kind(err), Message: err.Error()}
+}
+
+func kind(err error) string {
+	var u *upstream.Error
+	if errors.As(err, &u) && u.Kind == upstream.KindTool {
+		return "tool"
+	}
+	return "server"
+}

@@ -1,0 +1,130 @@
+package bridge
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// suspended is a run that asks its agent's person by results: between two
+// requests of the agent it goes on by itself, and its clock stands still while
+// it waits for an answer.
+type suspended struct {
+	cancel context.CancelFunc
+	asked  chan *asked
+	ended  chan struct{} // closed when report is set
+	report *Report
+	asks   *asked // what the result was that is to be answered
+}
+
+// asked is a question on its way.
+type asked struct {
+	Question
+	answer chan Answer
+}
+
+// confirmID names the one input that a result asks for.
+const confirmID = "confirm"
+
+// maxSuspended bounds the runs that have ended and were not asked for.
+const maxSuspended = 8
+
+// suspendable makes a run that is not bound to the request that begins it.
+func (b *Bridge) suspendable(ctx context.Context, r Request) *mcp.CallToolResult {
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s := &suspended{cancel: cancel, asked: make(chan *asked), ended: make(chan struct{})}
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		cancel()
+		return (&Report{Profile: b.session.profile()}).failed(errors.New("the bridge is closing; nothing ran")).toolResult()
+	}
+	b.runs.Go(func() {
+		defer cancel()
+		defer close(s.ended)
+		s.report = b.Run(own, r, nil, s.ask)
+	})
+	b.mu.Unlock()
+	return b.await(ctx, s)
+}
+
+// ask is the Ask of the run.
+func (s *suspended) ask(ctx context.Context, q Question) (Answer, error) {
+	a := &asked{Question: q, answer: make(chan Answer, 1)}
+	select {
+	case s.asked <- a:
+	case <-ctx.Done():
+		return Deny, ctx.Err()
+	}
+	select {
+	case answer := <-a.answer:
+		return answer, nil
+	case <-ctx.Done():
+		return Deny, ctx.Err()
+	}
+}
+
+// await gives the result of a run, or the result that asks what it waits for.
+// When the request is cancelled meanwhile, so is the run.
+func (b *Bridge) await(ctx context.Context, s *suspended) *mcp.CallToolResult {
+	detach := context.AfterFunc(ctx, s.cancel)
+	select {
+	case <-s.ended:
+		detach()
+		return s.report.toolResult()
+	case s.asks = <-s.asked:
+	}
+	if !detach() {
+		<-s.ended
+		return s.report.toolResult()
+	}
+	return b.suspend(s)
+}
+
+// suspend keeps a run for when the agent comes back with an answer.
+func (b *Bridge) suspend(s *suspended) *mcp.CallToolResult {
+	token := rand.Text()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.suspended) >= maxSuspended {
+		for t, other := range b.suspended {
+			if other.over() {
+				delete(b.suspended, t)
+			}
+		}
+	}
+	b.suspended[token] = s
+	return server.NewInputRequestBuilder(token).Elicit(confirmID, s.asks.form()).ToolResult()
+}
+
+func (s *suspended) over() bool {
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// resume takes the agent's answer to what a run has asked, and goes on waiting
+// for the run. An agent that brings no answer is asked again.
+func (b *Bridge) resume(ctx context.Context, token string, answers mcp.InputResponses) *mcp.CallToolResult {
+	b.mu.Lock()
+	s := b.suspended[token]
+	delete(b.suspended, token)
+	b.mu.Unlock()
+	if s == nil {
+		return (&Report{Profile: b.session.profile()}).invalid(errors.New("no run waits for this answer: it was given before, or is too late; nothing ran")).toolResult()
+	}
+	answer := server.ElicitationResponse(answers, confirmID)
+	if answer == nil && !s.over() {
+		return b.suspend(s)
+	}
+	if answer != nil {
+		s.asks.answer <- answerOf(answer)
+	}
+	return b.await(ctx, s)
+}

@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"bridge/bridge"
+)
+
+// askOn asks a person at a terminal: what is typed comes from in.
+func askOn(in io.Reader, out io.Writer) bridge.Ask {
+	lines := make(chan string)
+	ended := make(chan struct{})
+	begun := false
+	read := func() { // it may wait for a key for ever, and ends with the process
+		defer close(ended)
+		for s := bufio.NewScanner(in); s.Scan(); {
+			lines <- s.Text()
+		}
+	}
+	return func(ctx context.Context, q bridge.Question) (bridge.Answer, error) {
+		if !begun {
+			begun = true
+			go read()
+		}
+		text := strings.ReplaceAll(q.Text(), "\n", "\nbridge: ")
+		fmt.Fprintf(out, "bridge: %s\nbridge: y: yes; a: yes, and to all its calls in this run; n: no [n] ", text)
+		select {
+		case line := <-lines:
+			switch strings.ToLower(strings.TrimSpace(line)) {
+			case "y", "yes":
+				return bridge.Once, nil
+			case "a", "all":
+				return bridge.Always, nil
+			}
+			return bridge.Deny, nil
+		case <-ended:
+			return bridge.Deny, errors.New("the terminal has ended before an answer")
+		case <-ctx.Done():
+			fmt.Fprintln(out)
+			return bridge.Deny, ctx.Err()
+		}
+	}
+}
+
+// askNobody is for a run without a terminal.
+func askNobody(context.Context, bridge.Question) (bridge.Answer, error) {
+	return bridge.Deny, errors.New("a person must confirm it, and stdin and stderr are no terminal to ask one at")
+}

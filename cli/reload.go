@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"bridge/bridge"
+	"bridge/policy"
+)
+
+// origin is where the setup of a bridge comes from, and comes from again when
+// the policy has changed.
+type origin struct {
+	choice  *choice
+	log     *slog.Logger
+	seen    string // the files as they were when they were last read
+	profile *policy.Profile
+	engine  *chooser
+	engines []*chooser // all that there were
+}
+
+// setup is what the policies come to now.
+func (o *origin) setup() (*bridge.Setup, error) {
+	o.seen = o.state()
+	p, err := o.choice.load()
+	if err != nil {
+		return nil, err
+	}
+	servers, err := o.choice.replaced(definitions(p))
+	if err != nil {
+		return nil, err
+	}
+	// An engine is what the profile names; what its sandboxes are like is told
+	// with each of them.
+	if o.engine == nil || o.profile.Engine != p.Engine {
+		o.engine = o.choice.engine(p, o.log)
+		o.engines = append(o.engines, o.engine)
+	}
+	o.profile = p
+	return &bridge.Setup{Profile: p, Engine: o.engine, Servers: servers}, nil
+}
+
+// reload is the setup if a file of the policies has changed since they were
+// last read, else nil.
+func (o *origin) reload() (*bridge.Setup, error) {
+	if o.state() == o.seen {
+		return nil, nil
+	}
+	return o.setup()
+}
+
+// state describes the files of the policies without reading them.
+func (o *origin) state() string {
+	var b strings.Builder
+	add := func(path string, st fs.FileInfo, err error) {
+		if err != nil {
+			fmt.Fprintf(&b, "%q %v\n", path, err)
+			return
+		}
+		fmt.Fprintf(&b, "%q %d %d %v\n", path, st.Size(), st.ModTime().UnixNano(), st.Mode())
+	}
+	for _, path := range o.choice.paths() {
+		st, err := os.Stat(path)
+		add(path, st, err)
+		if err != nil || !st.IsDir() {
+			continue
+		}
+		files, _ := filepath.Glob(filepath.Join(path, "*.cue"))
+		for _, file := range files {
+			st, err := os.Stat(file)
+			add(file, st, err)
+		}
+	}
+	return b.String()
+}
+
+// close ends the engines.
+func (o *origin) close() {
+	for _, e := range o.engines {
+		e.Close()
+	}
+}

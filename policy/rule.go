@@ -1,0 +1,116 @@
+package policy
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/errors"
+)
+
+// A Rule is the part of a policy that allows a tool, and what it says of the
+// tool's calls.
+type Rule struct {
+	Pos     Pos    // of the tool's name, or of the bracket of the pattern of names
+	ID      string // which rule it is, for counting: the same for all tools of a pattern
+	Budget  Budget
+	Sums    []Sum
+	Confirm bool // whether a person is asked before each call
+
+	// What the server's annotations of the tool must say, if anything.
+	ReadOnly, Destructive, Idempotent, OpenWorld *bool
+
+	SHA256  string // what the tool's definition must have, in hexadecimal digits, or ""
+	Result  ResultRule
+	Timeout time.Duration // of one call, or 0 for that of the server
+}
+
+// A ResultRule is what code sees of a tool's answers.
+type ResultRule struct {
+	Max    int64 // bytes of one, or 0 for any
+	Redact []*regexp.Regexp
+	Images bool
+}
+
+// A ruling is a rule, or why there can be none: its parts contradict each other.
+type ruling struct {
+	Rule
+	bad string
+}
+
+// ruling reads a rule: v is what it says, and id what it is of its server's.
+func (l *loader) ruling(server, id string, at Pos, v cue.Value) ruling {
+	r := ruling{Rule: Rule{Pos: at, ID: server + "\x00" + id}}
+	s := setting{v, l.usualRule()}
+	if r.bad = l.unfit(s); r.bad != "" {
+		return r
+	}
+	result := s.field("result")
+	r.Budget = l.budget(s)
+	r.Sums = l.sums(v)
+	r.Confirm = s.field("confirm").truth()
+	r.ReadOnly, r.Destructive = s.field("readOnly").demand(), s.field("destructive").demand()
+	r.Idempotent, r.OpenWorld = s.field("idempotent").demand(), s.field("openWorld").demand()
+	r.SHA256 = s.field("sha256").text()
+	r.Result = ResultRule{Max: result.field("max").number(), Images: result.field("images").truth()}
+	r.Timeout = s.field("timeout").seconds()
+	for _, expr := range result.field("redact").texts() {
+		re, err := regexp.Compile(expr)
+		if err != nil {
+			r.bad = err.Error()
+			return r
+		}
+		r.Result.Redact = append(r.Result.Redact, re)
+	}
+	return r
+}
+
+// usualRule is what holds where a rule does not say otherwise.
+func (l *loader) usualRule() cue.Value {
+	v := l.defaults
+	for _, name := range []string{"profiles", "_", "servers", "_", "tools", "_"} {
+		v = of(v, name)
+	}
+	return v
+}
+
+// demand is a truth that may be left out.
+func (s setting) demand() *bool {
+	if !s.value().Exists() {
+		return nil
+	}
+	b := s.truth()
+	return &b
+}
+
+// unfit says why a rule cannot hold: it contradicts itself, or leaves open what
+// a call would have to be held against. Such a rule allows nothing.
+func (l *loader) unfit(s setting) string {
+	if err := s.written.Validate(); err != nil {
+		for _, e := range errors.Errors(err) {
+			if line, _ := l.say(e, l.userPositions(e)); line != "" {
+				return line
+			}
+		}
+		return clip(oneLine(err.Error()))
+	}
+	return open("", s)
+}
+
+// open says which field of s has no value, if any.
+func open(path string, s setting) string {
+	if s.value().IncompleteKind() != cue.StructKind {
+		if err := s.value().Validate(cue.Concrete(true), cue.Final()); err != nil {
+			return fmt.Sprintf("%s: %s is not a concrete value", path, short(s.written))
+		}
+		return ""
+	}
+	for name := range fields(s.written) {
+		if bad := open(strings.TrimPrefix(path+"."+name, "."), s.field(name)); bad != "" {
+			return bad
+		}
+	}
+	return ""
+}

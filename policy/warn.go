@@ -1,0 +1,273 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"cuelang.org/go/cue"
+)
+
+// Warnings are what in the policy is allowed, and hardly what was meant, in the
+// order of the files. A policy that says what it means has none.
+func (p *Policy) Warnings() []Error {
+	w := warner{loader: p.loader}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := setting{w.user, w.defaults}
+	for name, v := range fields(w.user, "profiles") {
+		w.profile(name, setting{v, of(of(w.defaults, "profiles"), name)})
+	}
+	for name := range fields(w.user, "servers") {
+		w.server(name, all.field("servers").field(name))
+	}
+	return w.list.sorted(w.order)
+}
+
+// A warner finds what is hardly meant.
+type warner struct {
+	*loader
+	list Errors
+	seen []mounted
+}
+
+// mounted is a server as a profile that mounts it has it.
+type mounted struct {
+	profile, server string
+	most            time.Duration // that a run of the profile may take
+}
+
+func (w *warner) warn(at Pos, path []string, format string, args ...any) {
+	if at.Line == 0 {
+		at = w.nearest(path)
+	}
+	w.list = append(w.list, Error{Pos: at, Path: pathString(path), Message: fmt.Sprintf(format, args...)})
+}
+
+// server finds servers that nothing uses, and timeouts that no run reaches.
+func (w *warner) server(name string, s setting) {
+	path := []string{"servers", name}
+	var longest *mounted
+	for i, m := range w.seen {
+		if m.server == name && (longest == nil || m.most > longest.most) {
+			longest = &w.seen[i]
+		}
+	}
+	if longest == nil {
+		// Files of servers alone are vetted alone as well.
+		if !s.field("disabled").truth() && lookup(w.user, "profiles").Exists() {
+			w.warn(w.posOf(s.written), path, "no profile mounts this server")
+		}
+		return
+	}
+	for _, part := range []string{"start", "call"} {
+		timeout := s.field("timeout").field(part)
+		if timeout.written.Exists() && timeout.seconds() > longest.most {
+			w.warn(valuePos(timeout.written), append(slices.Clone(path), "timeout", part),
+				"%s s is more than any run has that could wait for it: timeout.max of profile %q is %s s", number(timeout), longest.profile, plainNumber(longest.most.Seconds()))
+		}
+	}
+}
+
+func (w *warner) profile(name string, p setting) {
+	path := []string{"profiles", name}
+	w.budget(p, path, p)
+	discovers := len(p.field("discover").elements()) > 0
+	servers := lookup(p.written, "servers")
+	for server, v := range fields(servers) {
+		at := append(slices.Clip(path), "servers", server)
+		w.seen = append(w.seen, mounted{name, server, p.field("timeout").field("max").seconds()})
+		w.mount(server, v, at, p)
+	}
+	for names, v := range patterns(servers) {
+		pattern := w.pattern(names)
+		at := append(slices.Clip(path), "servers", pattern.written)
+		used := discovers
+		for server := range fields(servers) {
+			used = used || pattern.matches(server)
+		}
+		if !used {
+			w.warn(pattern.Pos, at, "it mounts nothing: patterns are for servers that are found, and this profile has no discover")
+			continue
+		}
+		if discovers {
+			w.mount("", v, at, p)
+		}
+	}
+}
+
+// mount finds mounted servers of which nothing can be called, and goes on to
+// their rules. With a name of "" the server is any that a pattern matches.
+func (w *warner) mount(server string, v cue.Value, path []string, profile setting) {
+	w.budget(setting{written: v}, path, profile)
+	m := w.loader.mount(server, v)
+	if len(m.names)+len(m.patterns) == 0 {
+		w.warn(w.posOf(v), path, "no tool of this server is allowed: tools: [_]: {} would allow every one")
+		return
+	}
+	path = append(slices.Clip(path), "tools")
+	for name, rule := range m.names {
+		w.rule(server, rule, w.toolValue(v, name), append(slices.Clip(path), name), profile)
+	}
+	for _, p := range m.patterns {
+		w.rule(server, p.ruling, p.body, append(slices.Clip(path), p.written), profile)
+	}
+	w.overlaps(m, v, path)
+}
+
+// toolValue is what the policy says of a tool by its name, whether it is there
+// or would only have to be.
+func (w *warner) toolValue(mount cue.Value, name string) cue.Value {
+	tools := lookup(mount, "tools")
+	if v := lookup(tools, name); v.Exists() {
+		return v
+	}
+	return tools.LookupPath(cue.MakePath(cue.Str(name).Optional()))
+}
+
+// rule finds timeouts and budgets of a rule that others overrule.
+func (w *warner) rule(server string, r ruling, v cue.Value, path []string, profile setting) {
+	s := setting{written: v}
+	w.budget(s, path, profile)
+	for argument, sum := range fields(v, "sum") {
+		w.inOrder(setting{written: sum}, append(slices.Clip(path), "sum", argument))
+	}
+	timeout := s.field("timeout")
+	if !timeout.written.Exists() || r.Timeout == 0 {
+		return
+	}
+	at := append(slices.Clip(path), "timeout")
+	if most := profile.field("timeout").field("max"); r.Timeout > most.seconds() {
+		w.warn(valuePos(timeout.written), at, "%s s is more than a run of the profile may take, which is %s s", number(timeout), number(most))
+		return
+	}
+	if _, ok := w.defined[server]; !ok {
+		return // its timeouts are not the policy's
+	}
+	call := setting{w.user, w.defaults}.field("servers").field(server).field("timeout").field("call")
+	if r.Timeout > call.seconds() {
+		w.warn(valuePos(timeout.written), at, "%s s is more than the server's timeout.call, which is %s s", number(timeout), number(call))
+	}
+}
+
+// budget finds limits of calls and bytes that others make pointless.
+func (w *warner) budget(s setting, path []string, profile setting) {
+	for _, part := range []string{"calls", "bytes"} {
+		w.inOrder(s.field(part), append(slices.Clip(path), part))
+	}
+	parallel, most := s.field("calls").field("parallel"), profile.field("parallel")
+	if n := parallel.limit(); parallel.written.Exists() && n > most.number() {
+		w.warn(valuePos(parallel.written), append(slices.Clip(path), "calls", "parallel"),
+			"%d is more than the profile's parallel, which is %d", n, most.number())
+	}
+}
+
+// inOrder finds a limit for a run that is more than the one for a session.
+func (w *warner) inOrder(s setting, path []string) {
+	run, session := s.field("perRun"), s.field("perSession")
+	if !run.written.Exists() || !session.written.Exists() {
+		return
+	}
+	if run.most() > session.most() {
+		w.warn(valuePos(run.written), append(slices.Clip(path), "perRun"), "%s is more than perSession, which is %s", number(run), number(session))
+	}
+}
+
+// number is a setting that is one, as it is written.
+func number(s setting) string { return plainNumber(s.fraction()) }
+
+// overlaps finds rules that others leave without effect, or never fulfilled.
+func (w *warner) overlaps(m *mount, v cue.Value, path []string) {
+	for i, p := range m.patterns {
+		at := append(slices.Clip(path), p.written)
+		if p.re != nil && matchesNothing(p.re.String()) {
+			w.warn(p.Pos, at, "no name matches this pattern")
+			continue
+		}
+		for j, q := range m.patterns {
+			if i == j || p.own || q.own || !covers(q, p) || covers(p, q) && i < j {
+				continue
+			}
+			if r := w.ruling("", "", p.Pos, p.body.Unify(q.body)); p.bad == "" && q.bad == "" && r.bad != "" {
+				w.warn(p.Pos, at, "it allows no call: %s (%s) matches all of its names, and contradicts it: %s", q.written, q.Pos, r.bad)
+			} else if r.bad == "" && saysNothing(p.body) && !counts(q.body) {
+				w.warn(p.Pos, at, "it has no effect: %s (%s) matches all of its names, and what that says holds for them as well", q.written, q.Pos)
+			} else {
+				continue
+			}
+			break
+		}
+	}
+	for name, rule := range m.names {
+		at := append(slices.Clip(path), name)
+		if rule.bad != "" {
+			w.warn(rule.Pos, at, "it allows no call: %s", rule.bad)
+		}
+		w.exempt(m, name, w.toolValue(v, name), at)
+	}
+}
+
+// exempt finds a tool that is named without a word, and looks as if a pattern
+// did not hold for it.
+func (w *warner) exempt(m *mount, name string, tool cue.Value, path []string) {
+	if !w.bare(tool) {
+		return
+	}
+	for _, p := range m.patterns {
+		if p.matches(name) && !saysNothing(p.body) && !counts(p.body) {
+			w.warn(m.names[name].Pos, path, "it has no effect: what %s (%s) says holds for this tool as well", p.written, p.Pos)
+			return
+		}
+	}
+}
+
+// bare reports whether nothing but {} is written of the field by its name.
+func (w *warner) bare(v cue.Value) bool {
+	named := false
+	for _, at := range w.labelsOf(v) {
+		if !at.pattern && !at.bare {
+			return false
+		}
+		named = named || !at.pattern
+	}
+	return named
+}
+
+// saysNothing reports whether a rule only allows.
+func saysNothing(rule cue.Value) bool {
+	for name := range said(rule) {
+		if name != "description" {
+			return false
+		}
+	}
+	return true
+}
+
+// counts reports whether a rule has a budget, which rules do not share.
+func counts(rule cue.Value) bool {
+	for name := range said(rule) {
+		if name == "calls" || name == "bytes" || name == "sum" {
+			return true
+		}
+	}
+	return false
+}
+
+// said are the names of the fields that a rule says something of.
+func said(rule cue.Value) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		it, err := rule.Fields(cue.Optional(true), cue.Patterns(true))
+		if err != nil {
+			return
+		}
+		for it.Next() {
+			name := it.Selector().String()
+			if it.Selector().ConstraintType() != cue.PatternConstraint && it.Selector().IsString() {
+				name = it.Selector().Unquoted()
+			}
+			if !yield(name) {
+				return
+			}
+		}
+	}
+}

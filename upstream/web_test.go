@@ -1,0 +1,246 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bridge/harness/toy"
+)
+
+// webToy is a toy that is reached over HTTP.
+func webToy(t testing.TB, path string, args ...string) Definition {
+	t.Helper()
+	t.Setenv("TOY_LOG", "")
+	handler, err := toy.Handler(args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(handler)
+	t.Cleanup(s.Close)
+	return Definition{Name: "toy", URL: s.URL + path}
+}
+
+// TestServersOverHTTP tells that a server is the same over every transport and
+// in both eras of the protocol.
+func TestServersOverHTTP(t *testing.T) {
+	for name, start := range map[string]func(t *testing.T) Definition{
+		"http":         func(t *testing.T) Definition { return webToy(t, "/mcp", "-change") },
+		"http, modern": func(t *testing.T) Definition { return webToy(t, "/mcp", "-change", "-modern") },
+		"sse": func(t *testing.T) Definition {
+			d := webToy(t, "/sse", "-change", "-sse")
+			d.Transport = "sse"
+			return d
+		},
+		"sse, found out": func(t *testing.T) Definition { return webToy(t, "/sse", "-change", "-sse") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			set := open(t, start(t))
+			tools, err := set.Tools(t.Context(), "toy")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(names(tools), "echo") || strings.Contains(names(tools), "late") {
+				t.Errorf("tools = %s", names(tools))
+			}
+			if got := call(t, set, "echo", `{"text":"häh? 🐍"}`); got != "häh? 🐍" {
+				t.Errorf("echo = %q", got)
+			}
+			raw, err := set.Call(t.Context(), "toy", "structured", nil)
+			if err != nil || !strings.Contains(string(raw), toy.BigInt) {
+				t.Errorf("structured = %s, %v", raw, err)
+			}
+			var all sync.WaitGroup
+			for i := range 20 {
+				all.Go(func() {
+					text := strings.Repeat(fmt.Sprint(i%10), 100_000)
+					if got := call(t, set, "echo", `{"text":"`+text+`"}`); got != text {
+						t.Errorf("echo of %d bytes gave %d", len(text), len(got))
+					}
+				})
+			}
+			all.Wait()
+			failure := refuse(t, set, "nothing", `{}`)
+			if failure.Kind != KindTool || !failure.Sent {
+				t.Errorf("an unknown tool: %+v", failure)
+			}
+
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			began := time.Now()
+			if _, err := set.Call(ctx, "toy", "sleep", json.RawMessage(`{"seconds":30}`)); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("sleep: %v", err)
+			}
+			if took := time.Since(began); took > 10*time.Second {
+				t.Errorf("it was given up after %v", took)
+			}
+
+			call(t, set, "grow", `{}`)
+			for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+				tools, err := set.Tools(t.Context(), "toy")
+				if err == nil && strings.Contains(names(tools), "late") {
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatalf("the catalog has not grown: %s, %v", names(tools), err)
+				}
+			}
+		})
+	}
+}
+
+// TestASessionThatWasForgottenIsOpenedAgain tells that a server which has lost
+// its sessions costs no call.
+func TestASessionThatWasForgottenIsOpenedAgain(t *testing.T) {
+	set := open(t, webToy(t, "/mcp", "-forget"))
+	for i := range 5 {
+		if got := call(t, set, "echo", fmt.Sprintf(`{"text":"%d"}`, i)); got != fmt.Sprint(i) {
+			t.Errorf("echo = %q", got)
+		}
+	}
+}
+
+func TestErrorsOfHTTPSayWhy(t *testing.T) {
+	t.Setenv("BRIDGE_TEST_TOKEN", "s3cret-token")
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	answers := func(status int, kind, body string) string {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			w.WriteHeader(status)
+			io.WriteString(w, body)
+		}))
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	hangs := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}))
+	t.Cleanup(hangs.Close)
+	endless := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for r.Context().Err() == nil {
+			if _, err := w.Write([]byte("data: " + strings.Repeat("x", 1<<20))); err != nil {
+				return
+			}
+		}
+	}))
+	t.Cleanup(endless.Close)
+	for _, test := range []struct {
+		def  Definition
+		want string
+	}{
+		{Definition{URL: closed.URL}, `server "toy": no connection to ` + strings.TrimPrefix(closed.URL, "http://") + `: connection refused`},
+		{webToy(t, "/mcp", "-token", "s3cret"), `server "toy": answered with status 401 (unauthorized): log in with bridge login toy`},
+		{
+			func() Definition {
+				d := webToy(t, "/mcp", "-token", "s3cret")
+				d.Headers = map[string]string{"Authorization": "Bearer ${BRIDGE_TEST_TOKEN}"}
+				return d
+			}(),
+			`server "toy": answered with status 401 (unauthorized): it does not take the header Authorization of its definition`,
+		},
+		{Definition{URL: "http://x.example/${BRIDGE_TEST_UNSET}"}, `starting server "toy": ${BRIDGE_TEST_UNSET} is not set in the bridge's environment`},
+		{Definition{URL: "ftp://x.example"}, `starting server "toy": its url "ftp://x.example" is none of http or https`},
+		{Definition{URL: answers(500, "text/html", "<p>s3cret")}, `server "toy": answered with status 500 (internal server error)`},
+		{Definition{URL: answers(200, "text/html", "<p>hello")}, `server "toy": answered with neither JSON nor a stream of events, but "text/html"`},
+		{Definition{URL: answers(200, "application/json", "{")}, `server "toy": answered with what is no JSON`},
+		{Definition{URL: answers(200, "application/json", `{"jsonrpc":"2.0","id":1}`)}, `server "toy": answered with neither a result nor an error`},
+		{Definition{URL: answers(200, "text/event-stream", "data: {}\n\n")}, `server "toy": ended its answer early`},
+		{Definition{URL: answers(404, "text/plain", "")}, `server "toy": answered with status 404 (not found)`},
+		{Definition{URL: answers(200, "text/event-stream", "data: {}\n\n"), Transport: "sse"}, `server "toy": did not say where messages go`},
+		{
+			Definition{URL: answers(200, "text/event-stream", "event: endpoint\ndata: http://evil.example/x\n\n"), Transport: "sse"},
+			`server "toy": wants its messages sent to another place`,
+		},
+		{webToy(t, "/mcp", "-moved"), `server "toy": redirects to another place`},
+		{Definition{URL: hangs.URL, StartTimeout: 300 * time.Millisecond}, `server "toy": not started within 300ms`},
+		{Definition{URL: hangs.URL, StartTimeout: 300 * time.Millisecond, Transport: "sse"}, `server "toy": not started within 300ms`},
+		{Definition{URL: endless.URL}, `server "toy": sent a message of more than 64 MiB`},
+	} {
+		test.def.Name = "toy"
+		err := refuse(t, open(t, test.def), "echo", `{}`)
+		if err.Error() != test.want || err.Kind != KindServer || err.Sent {
+			t.Errorf("error = %+v\nwant %s", err, test.want)
+		}
+	}
+}
+
+// TestHeadersAreSent tells that headers are expanded, and sent to the server
+// alone.
+func TestHeadersAreSent(t *testing.T) {
+	t.Setenv("BRIDGE_TEST_TOKEN", "s3cret")
+	def := webToy(t, "/mcp", "-token", "s3cret")
+	def.Headers = map[string]string{"authorization": "Bearer ${env:BRIDGE_TEST_TOKEN}"}
+	if got := call(t, open(t, def), "echo", `{"text":"hi"}`); got != "hi" {
+		t.Errorf("echo = %q", got)
+	}
+}
+
+// TestTheEverythingServerOverHTTP speaks with a server that nobody here wrote.
+func TestTheEverythingServerOverHTTP(t *testing.T) {
+	program, err := filepath.Abs("../testdata/npm/node_modules/@modelcontextprotocol/server-everything/dist/index.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(program); err != nil {
+		t.Skip("the peers from npm are not installed: make peers")
+	}
+	for mode, path := range map[string]string{"streamableHttp": "/mcp", "sse": "/sse"} {
+		t.Run(mode, func(t *testing.T) {
+			port := freePort(t)
+			cmd := exec.Command("node", program, mode)
+			cmd.Env = append(os.Environ(), "PORT="+port)
+			if err := cmd.Start(); err != nil {
+				t.Skip(err)
+			}
+			t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+			for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+				c, err := net.Dial("tcp", "localhost:"+port)
+				if err == nil {
+					c.Close()
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatal(err)
+				}
+			}
+			set := open(t, Definition{Name: "toy", URL: "http://localhost:" + port + path})
+			tools, err := set.Tools(t.Context(), "toy")
+			if err != nil || !strings.Contains(names(tools), "get-structured-content") {
+				t.Fatalf("tools = %s, %v", names(tools), err)
+			}
+			if got := call(t, set, "echo", `{"message":"hi"}`); got != "Echo: hi" {
+				t.Errorf("echo = %q", got)
+			}
+			if got := call(t, set, "trigger-long-running-operation", `{"duration":0.2,"steps":2}`); !regexp.MustCompile(`^Long running operation completed`).MatchString(got) {
+				t.Errorf("long = %q", got)
+			}
+		})
+	}
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return port
+}

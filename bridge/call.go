@@ -108,7 +108,7 @@ func (g *gate) check(run *record, a *attempt) error {
 	if err != nil {
 		return refuse("policy", "%v", err)
 	}
-	a.rule = decision
+	a.rule, a.args = decision.Rule, decision.Args
 	return nil
 }
 

@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 
 	"bridge/upstream"
@@ -43,10 +44,8 @@ func (g *gate) tool(ctx context.Context, run *record, name, tool string) (any, e
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range tools {
-		if t.Name == tool || t.Alias == tool {
-			return t, nil
-		}
+	if t, ok := named(tools, tool); ok {
+		return t, nil
 	}
 	if err := g.misspelt(run, s, tool); err != nil {
 		return nil, err
@@ -56,7 +55,26 @@ func (g *gate) tool(ctx context.Context, run *record, name, tool string) (any, e
 		_, err := run.profile.CheckCall(s.Name, tool, nil)
 		return nil, refuse("policy", "%v", err)
 	}
-	return nil, g.known(ctx, run, &attempt{server: s, tool: tool, rule: rule})
+	if err := g.known(ctx, run, &attempt{server: s, tool: tool, rule: rule}); err != nil {
+		return nil, err
+	}
+	// The server has learnt it since it was last asked.
+	if tools, err = g.allowed(ctx, run, s); err != nil {
+		return nil, err
+	}
+	if t, ok := named(tools, tool); ok {
+		return t, nil
+	}
+	return nil, notFound(s, tool, tools)
+}
+
+// named finds a tool by its name or alias.
+func named(tools []aliasedTool, name string) (aliasedTool, bool) {
+	i := slices.IndexFunc(tools, func(t aliasedTool) bool { return t.Name == name || t.Alias == name })
+	if i < 0 {
+		return aliasedTool{}, false
+	}
+	return tools[i], true
 }
 
 // allowed lists the tools of a server that the profile allows, starting the

@@ -17,7 +17,7 @@ import (
 var arrows = map[string][]string{
 	".":      {"cli"},
 	"cli":    {"bridge", "harness", "harness/standin", "policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman", "store", "upstream", "upstream/clients"},
-	"bridge": {"policy", "sandbox", "store", "upstream"},
+	"bridge": {"bridge/toon", "policy", "sandbox", "store", "upstream"},
 	"policy": {"policies"},
 	// Writes docs/policy.md, and is in no binary of ours.
 	"policy/manual":  {"policy"},

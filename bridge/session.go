@@ -26,6 +26,8 @@ type session struct {
 	changed  func() (*Setup, error) // what the policy is now, as Options.Reload; nil if it never changes
 	reloaded func()                 // called when another policy holds
 
+	shelf shelf
+
 	ctx context.Context // ends with the session
 	end context.CancelFunc
 
@@ -33,6 +35,7 @@ type session struct {
 	setup   Setup
 	kept    *kept
 	notes   []string // for the next run's report
+	count   int      // of runs that were begun
 	box     *opening // nil: no sandbox
 	used    bool     // a run has been started in some sandbox before
 	ahead   bool     // whether the next sandbox is prepared while one is there
@@ -184,6 +187,7 @@ func (s *session) run(ctx context.Context, r Request, stream Stream, ask Ask) *R
 		report.New = p.Session.Persist && s.used && !o.used
 		first := !o.used
 		s.used, o.used = true, true
+		s.count++
 		s.mu.Unlock()
 		run := &record{profile: p, mounted: mounted, servers: servers, kept: kept, entry: entry}
 		err := s.execute(ctx, o.box, r, run, stream, ask, report)
@@ -217,11 +221,15 @@ func (s *session) execute(ctx context.Context, box *sandbox.Session, r Request, 
 	defer s.gate.close()
 	stop := context.AfterFunc(s.ctx, cancel)
 	defer stop()
-	result, err := box.Run(ctx, sandbox.Run{Code: r.Code, Servers: run.servers, Output: run.profile.Output, Stream: stream})
+	result, err := box.Run(ctx, sandbox.Run{
+		Code: r.Code, Servers: run.servers, Stream: stream,
+		Output: max(run.profile.Output, wholeOutput), Value: run.profile.Output,
+	})
 	if err != nil {
 		return err
 	}
 	report.fill(result)
+	report.attach(&s.shelf, s.count)
 	report.Calls, report.Further = run.list()
 	if !run.profile.Session.Persist {
 		box.Close()

@@ -66,7 +66,7 @@ func TestScript(t *testing.T) {
 		if engine.Ready(t.Context(), sandbox.Spec{}) == nil {
 			prepare = nil
 		}
-		harness.Run(t, "testdata/script", map[string]bool{
+		harness.RunDir(t, "testdata/script", map[string]bool{
 			"native":   name == native.Name,
 			"podman":   name == podman.Name,
 			"docker":   name == docker.Name,

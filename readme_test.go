@@ -13,7 +13,12 @@ import (
 // blocks returns what README.md has between ```language and ```.
 func blocks(t *testing.T, language string) []string {
 	t.Helper()
-	text, err := os.ReadFile("README.md")
+	return blocksOf(t, "README.md", language)
+}
+
+func blocksOf(t *testing.T, page, language string) []string {
+	t.Helper()
+	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +40,7 @@ func blocks(t *testing.T, language string) []string {
 		}
 	}
 	if len(found) == 0 {
-		t.Fatalf("README.md has no block of %s", language)
+		t.Fatalf("%s has no block of %s", page, language)
 	}
 	return found
 }

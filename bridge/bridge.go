@@ -13,6 +13,7 @@ import (
 
 	"bridge/policy"
 	"bridge/sandbox"
+	"bridge/store"
 	"bridge/upstream"
 )
 
@@ -22,6 +23,8 @@ type Setup struct {
 	Profile *policy.Profile
 	Engine  sandbox.Engine
 	Servers []upstream.Definition
+	Store   *store.Store // nil: code can keep nothing
+	Audit   *store.Log   // nil: nothing is written down
 }
 
 // Options are what a Bridge is made of. All fields but Reload and Catalogs are

@@ -14,7 +14,9 @@ import (
 // 1 for a mistake in what was asked to be done, 2 for a mistake in how it was
 // asked. The bridge's own guest image is built from the Containerfile.
 func Main(containerfile []byte) int {
-	cmd, err := newRoot(containerfile).ExecuteC()
+	root := newRoot(containerfile)
+	root.SetArgs(asGoTest(root, os.Args[1:]))
+	cmd, err := root.ExecuteC()
 	var status exitStatus
 	var usage usageError
 	switch {
@@ -93,7 +95,9 @@ func newRoot(containerfile []byte) *cobra.Command {
 		return nil
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newServe(containerfile), newRun(containerfile), newVet(), newDoctor(containerfile),
-		newImage(containerfile), newSchema(), newVersion())
+	root.PersistentFlags().String(standInFlag, "", "the servers of the profile are those that stand in for them in the folder `DIR`")
+	root.PersistentFlags().MarkHidden(standInFlag)
+	root.AddCommand(newServe(containerfile), newRun(containerfile), newVet(), newTest(), newDoctor(containerfile),
+		newImage(containerfile), newSchema(), newVersion(), newStandIn())
 	return root
 }

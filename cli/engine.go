@@ -33,11 +33,16 @@ func (c *choice) engine(p *policy.Profile, log *slog.Logger) *chooser {
 // engines are all that there are, in the order in which they are tried.
 func (c *choice) engines(log *slog.Logger) []engine {
 	own := c.own()
-	return []engine{
+	list := []engine{
 		onPodman{podman.New(podman.Options{Image: own, Log: log})},
 		onDocker{docker.New(docker.Options{Image: own, Log: log, Build: "bridge image build --engine docker"})},
 		native.New(),
 	}
+	if _, scenario := c.standIns(); scenario {
+		// What a scenario wants is the one that starts at once, with no image.
+		slices.Reverse(list)
+	}
+	return list
 }
 
 // chooser is an engine that leaves the work to one of several. It chooses at

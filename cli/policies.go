@@ -18,11 +18,13 @@ type choice struct {
 	profile  string
 	policies []string
 
-	containerfile []byte     // of the bridge's own image
-	discovery     *discovery // of the profile that was last loaded
+	containerfile []byte         // of the bridge's own image
+	cmd           *cobra.Command // whose flags these are
+	discovery     *discovery     // of the profile that was last loaded
 }
 
 func (c *choice) flags(cmd *cobra.Command) {
+	c.cmd = cmd
 	cmd.Flags().StringVar(&c.profile, "profile", "default", "the `NAME` of the profile to run under")
 	cmd.Flags().StringArrayVar(&c.policies, "policies", nil, "a policy file or a folder of them, at `PATH` (repeatable)")
 }

@@ -30,6 +30,10 @@ func (o *origin) setup() (*bridge.Setup, error) {
 	if err != nil {
 		return nil, err
 	}
+	servers, err := o.choice.replaced(definitions(p))
+	if err != nil {
+		return nil, err
+	}
 	o.choice.discovery.log(o.log)
 	// An engine is what the profile names; what its sandboxes are like is told
 	// with each of them.
@@ -38,7 +42,11 @@ func (o *origin) setup() (*bridge.Setup, error) {
 		o.engines = append(o.engines, o.engine)
 	}
 	o.profile = p
-	return &bridge.Setup{Profile: p, Engine: o.engine, Servers: definitions(p)}, nil
+	kept, audit, err := state(p, o.log)
+	if err != nil {
+		return nil, err
+	}
+	return &bridge.Setup{Profile: p, Engine: o.engine, Servers: servers, Store: kept, Audit: audit}, nil
 }
 
 // reload is the setup if a file of the policies has changed since they were

@@ -22,14 +22,17 @@ const patience = 60 * time.Second
 
 // agent is the MCP client that a scenario plays, connected to one server.
 type agent struct {
-	work string // the scenario's folder
+	work      string   // the scenario's folder
+	variables []string // the names of its variables
+
+	stopped <-chan struct{} // closed when the scenario is to end early, nil if it never is
 
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    io.ReadCloser
 	exited chan struct{}
 	modern bool
-	elicit string // how its person answers: "accept", "always" or "decline"; "" cannot be asked
+	elicit string // how its person answers, as mcp connect is told; "" cannot be asked
 	next   int
 
 	writing sync.Mutex // guards in
@@ -126,7 +129,11 @@ func (a *agent) take(line []byte) {
 		return
 	}
 	if m.Method == "elicitation/create" {
-		a.send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": a.elicited(m.Params)})
+		go func() {
+			if answer := a.elicited(m.Params); a.elicit != "never" {
+				a.send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": answer})
+			}
+		}()
 		return
 	}
 	var id int
@@ -190,6 +197,8 @@ func (a *agent) await(c chan answer) (json.RawMessage, error) {
 			return nil, fmt.Errorf("%d: %s", r.Error.Code, r.Error.Message)
 		}
 		return r.Result, nil
+	case <-a.stopped:
+		return nil, errors.New("no answer")
 	case <-time.After(patience):
 		return nil, fmt.Errorf("no answer within %s", patience)
 	}

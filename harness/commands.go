@@ -21,9 +21,10 @@ func agentOf(ts *testscript.TestScript) *agent {
 
 // cmdMCP plays an agent:
 //
-//	mcp connect [-modern] [-elicit accept|always|decline|cancel] COMMAND…
-//	                                 start a server and greet it; with -elicit the agent can put
+//	mcp connect [-modern] [-elicit accept|always|decline|cancel|never[,DELAY]] [COMMAND…]
+//	                                 start a server, the bridge if none is named, and greet it; with -elicit the agent can put
 //	                                 questions to a person, who answers so; they are kept in asked.txt
+//	mcp notes                        what the server has said unasked to stdout, a message a line
 //	mcp METHOD [PARAMS]              one request; its result to stdout, an error to stderr
 //	mcp cancel                       cancel the run that run_python -bg has begun
 //	mcp wait                         wait for that run's result
@@ -34,7 +35,7 @@ func agentOf(ts *testscript.TestScript) *agent {
 //	mcp close                        close the server's stdin; it must end with status 0
 func cmdMCP(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 0 {
-		usage(ts, "mcp connect [-modern] [-elicit ANSWER] COMMAND… | METHOD [PARAMS] | cancel | wait | unanswered | pid | signal NAME | vanish | close")
+		usage(ts, "mcp connect [-modern] [-elicit ANSWER] [COMMAND…] | METHOD [PARAMS] | cancel | wait | unanswered | pid | signal NAME | vanish | close")
 	}
 	a := agentOf(ts)
 	switch args[0] {
@@ -50,6 +51,12 @@ func cmdMCP(ts *testscript.TestScript, neg bool, args []string) {
 		outcome(ts, neg, a.signal(signals[args[1]]), nil)
 	case "vanish":
 		outcome(ts, neg, a.vanish(), nil)
+	case "notes":
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		for _, n := range a.notes {
+			ts.Stdout().Write(n)
+		}
 	case "pid":
 		fmt.Fprintln(ts.Stdout(), a.cmd.Process.Pid)
 	case "cancel":
@@ -83,7 +90,7 @@ func mcpConnect(ts *testscript.TestScript, a *agent, args []string) error {
 		elicit, args = args[1], args[2:]
 	}
 	if len(args) == 0 {
-		usage(ts, "mcp connect [-modern] [-elicit accept|always|decline|cancel] COMMAND…")
+		args = []string{"bridge"}
 	}
 	path, err := lookPath(args[0], ts.Getenv("PATH"))
 	if err != nil {
@@ -93,24 +100,6 @@ func mcpConnect(ts *testscript.TestScript, a *agent, args []string) error {
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = environ(ts)
 	return a.connect(cmd, modern, elicit)
-}
-
-// environ is the scenario's environment, as far as commands are to see it.
-func environ(ts *testscript.TestScript) []string {
-	var env []string
-	names := []string{"PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME", "TOY_LOG", "BRIDGE_POLICIES", "SECRET", "NPM", "GOCOVERDIR"}
-	for _, name := range append(names, engineVariables...) {
-		if v := ts.Getenv(name); v != "" {
-			env = append(env, name+"="+v)
-		}
-	}
-	for _, name := range []string{"RUNTIME", "IMAGE", "CONTAINER_USER", "SECURITY_OPT", "MEMORY_LIMIT", "MEMORY", "PIDS_LIMIT", "PIDS",
-		"CPUS", "CPU_QUOTA", "TIMEOUT", "MAX_TIMEOUT", "SESSION_PERSIST", "RUNTIME_IDLE_TIMEOUT", "LOG_LEVEL"} {
-		if v := ts.Getenv("MCP_BRIDGE_" + name); v != "" {
-			env = append(env, "MCP_BRIDGE_"+name+"="+v)
-		}
-	}
-	return env
 }
 
 func lookPath(name, path string) (string, error) {
@@ -176,7 +165,7 @@ func cmdRunPython(ts *testscript.TestScript, neg bool, args []string) {
 		usage(ts, how)
 	}
 	params["code"] = ts.ReadFile(args[0])
-	a := agentOf(ts)
+	a := connected(ts)
 	call := map[string]any{"name": "run_python", "arguments": params}
 	id, c, err := a.begin("tools/call", call)
 	ts.Check(err)
@@ -248,8 +237,18 @@ func cmdWaitfor(ts *testscript.TestScript, neg bool, args []string) {
 		if re.Match(b) {
 			return
 		}
-		if time.Now().After(deadline) {
+		if time.Now().After(deadline) || isClosed(agentOf(ts).stopped) {
 			ts.Fatalf("%s: no match for %q within %s in:\n%s", args[0], args[1], patience, b)
 		}
+	}
+}
+
+// isClosed tells whether a channel on which nothing is sent is closed.
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }

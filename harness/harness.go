@@ -7,6 +7,7 @@ package harness
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -20,39 +21,71 @@ const Require = "BRIDGE_TEST_REQUIRE"
 // engineVariables tell clients of podman and docker where these are.
 var engineVariables = []string{"XDG_RUNTIME_DIR", "CONTAINER_HOST", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF", "DOCKER_HOST"}
 
-// Run runs the scenarios of a folder. The commands are those of testscript and
+// RunDir runs the scenarios of a folder. The commands are those of testscript and
 // those listed in Commands; the conditions and the variables are those given.
 // If prepare is not nil it is called for each scenario before it begins.
-func Run(t *testing.T, dir string, conditions map[string]bool, env map[string]string, prepare func(*testscript.Env) error) {
-	testscript.RunT(strict{t}, testscript.Params{
-		Dir:                 dir,
-		Cmds:                Commands(),
-		RequireExplicitExec: true,
-		RequireUniqueNames:  true,
-		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
-		Condition: func(name string) (bool, error) {
-			return conditions[name], nil
-		},
-		Setup: func(e *testscript.Env) error {
-			e.Setenv("TOY_LOG", e.WorkDir+"/toy.log")
-			e.Setenv("HOME", e.WorkDir+"/home")
-			e.Setenv("XDG_CONFIG_HOME", e.WorkDir+"/home/.config")
-			e.Values[agentKey{}] = &agent{work: e.WorkDir}
-			e.Defer(func() { e.Values[agentKey{}].(*agent).end() })
-			for name, value := range env {
-				e.Setenv(name, value)
-			}
-			// Where engines listen is the machine's to say.
-			for _, name := range engineVariables {
-				e.Setenv(name, os.Getenv(name))
-			}
-			if prepare != nil {
-				return prepare(e)
-			}
-			return nil
-		},
-	})
+func RunDir(t *testing.T, dir string, conditions map[string]bool, env map[string]string, prepare func(*testscript.Env) error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenarios in %s: %v", dir, err)
+	}
+	for _, file := range files {
+		t.Run(title(file), func(t *testing.T) {
+			testscript.RunT(alone{strict{t}}, testscript.Params{
+				Files:               []string{file},
+				Cmds:                Commands(),
+				RequireExplicitExec: true,
+				RequireUniqueNames:  true,
+				UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+				Condition: func(name string) (bool, error) {
+					return conditions[name], nil
+				},
+				Setup: func(e *testscript.Env) error {
+					e.Setenv("TOY_LOG", e.WorkDir+"/toy.log")
+					for name, value := range env {
+						e.Setenv(name, value)
+					}
+					if prepare != nil {
+						if err := prepare(e); err != nil {
+							return err
+						}
+					}
+					return setUp(e, file)
+				},
+			})
+		})
+	}
 }
+
+// title is the name of the scenario in a file.
+func title(file string) string {
+	return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+}
+
+// setUp gives the scenario in a file a home of its own, and an agent.
+func setUp(e *testscript.Env, file string) error {
+	e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
+	e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, "home", ".config"))
+	// Where engines listen is the machine's to say.
+	for _, name := range engineVariables {
+		e.Setenv(name, os.Getenv(name))
+	}
+	names, err := variables(e.Vars, file)
+	if err != nil {
+		return err
+	}
+	a := &agent{work: e.WorkDir, variables: names}
+	e.Values[agentKey{}] = a
+	e.Defer(a.end)
+	return nil
+}
+
+// alone is the test of one scenario, which testscript takes for the test of a
+// folder with this scenario in it.
+type alone struct{ testscript.T }
+
+// Run runs the scenario.
+func (a alone) Run(_ string, f func(testscript.T)) { f(a.T) }
 
 // strict is a test in which a skip is a failure if the environment says so.
 type strict struct{ *testing.T }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -70,5 +71,35 @@ func outlive(family []process, wait time.Duration) []process {
 			return alive
 		}
 		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// endChildren ends all that this process has started, until it has no more
+// children or, if that is not nil, until finished is closed: a scenario that
+// has lost a command may start the next.
+func endChildren(finished <-chan struct{}) {
+	for {
+		family := descendants(os.Getpid())
+		for _, p := range family {
+			signal(p, syscall.SIGTERM)
+		}
+		for _, p := range outlive(family, 3*time.Second) {
+			signal(p, syscall.SIGKILL)
+		}
+		if finished == nil {
+			return
+		}
+		select {
+		case <-finished:
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func signal(p process, sig syscall.Signal) {
+	if proc, err := os.FindProcess(p.pid); err == nil {
+		proc.Signal(sig)
+		proc.Release()
 	}
 }

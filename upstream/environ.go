@@ -137,6 +137,9 @@ type launchSpec struct {
 // prepare makes a definition into what can be started, with the environment
 // env of the bridge. Its errors name variables, never their values.
 func prepare(def Definition, env []string) (launchSpec, error) {
+	if def.Absent != "" {
+		return launchSpec{}, errors.New(def.Absent)
+	}
 	x := newExpansion(env)
 	server := map[string]string{}
 	for name, value := range x.env {

@@ -33,6 +33,7 @@ type Definition struct {
 	Env          map[string]string // beyond the few variables that every server gets
 	EnvFile      string            // of NAME=value lines; what Env says goes before
 	Cwd          string            // "" is the bridge's own
+	Absent       string            // if not "", it is never started, and why
 	URL          string            // of a server that speaks HTTP
 	Headers      map[string]string // of each request to it
 	Transport    string            // "http" or "sse"; "" is http, and sse if the server has no http

@@ -82,7 +82,7 @@ func (c *choice) bridge(level slog.Level) (*bridge.Bridge, func(), error) {
 		}
 		return nil, nil, err
 	}
-	catalogs, err := stateFolder(setup.Profile)
+	catalogs, err := stateFolder(setup.Profile.State)
 	if err != nil {
 		log.Warn("catalogs of servers are not kept", "err", err)
 	} else {

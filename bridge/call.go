@@ -117,7 +117,7 @@ func (g *gate) check(run *record, a *attempt) error {
 		a.denied = err
 		return refuse("policy", "%v", err)
 	}
-	a.rule = decision
+	a.rule, a.args = decision.Rule, decision.Args
 	return nil
 }
 

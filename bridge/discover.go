@@ -3,7 +3,6 @@ package bridge
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"sync"
 
 	"bridge/upstream"
@@ -40,12 +39,20 @@ func (g *gate) tool(ctx context.Context, run *record, name, tool string) (any, e
 	if err != nil {
 		return nil, err
 	}
-	tools, err := g.allowed(ctx, run, s)
+	tools, err := g.upstream.Tools(ctx, s.Name)
 	if err != nil {
-		return nil, err
+		return nil, serverError(err)
 	}
-	if t, ok := named(tools, tool); ok {
-		return t, nil
+	if _, read := g.upstream.Known(s.Name); !read && !lists(tools, tool) {
+		// It was kept by an earlier bridge, and may be older than the tool.
+		if tools, err = g.upstream.Current(ctx, s.Name); err != nil {
+			return nil, serverError(err)
+		}
+	}
+	for _, t := range g.filter(run, s, tools) {
+		if t.Name == tool || t.Alias == tool {
+			return t, nil
+		}
 	}
 	if err := g.misspelt(run, s, tool); err != nil {
 		return nil, err
@@ -58,23 +65,21 @@ func (g *gate) tool(ctx context.Context, run *record, name, tool string) (any, e
 	if err := g.known(ctx, run, &attempt{server: s, tool: tool, rule: rule}); err != nil {
 		return nil, err
 	}
-	// The server has learnt it since it was last asked.
-	if tools, err = g.allowed(ctx, run, s); err != nil {
-		return nil, err
-	}
-	if t, ok := named(tools, tool); ok {
-		return t, nil
-	}
-	return nil, notFound(s, tool, tools)
+	return nil, notFound(s, tool, g.filter(run, s, tools)) // it came just now
 }
 
-// named finds a tool by its name or alias.
-func named(tools []aliasedTool, name string) (aliasedTool, bool) {
-	i := slices.IndexFunc(tools, func(t aliasedTool) bool { return t.Name == name || t.Alias == name })
-	if i < 0 {
-		return aliasedTool{}, false
+// lists tells whether a tool is among others, by its name or alias.
+func lists(tools []upstream.Tool, tool string) bool {
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.Name)
 	}
-	return tools[i], true
+	for name, alias := range upstream.Aliases(names) {
+		if name == tool || alias == tool {
+			return true
+		}
+	}
+	return false
 }
 
 // allowed lists the tools of a server that the profile allows, starting the

@@ -132,7 +132,7 @@ func runProgram(t *testing.T, a *harness.Agent, path string, program *txtar.Arch
 
 var (
 	runNumber = regexp.MustCompile(`<run \d+>`)
-	marks     = regexp.MustCompile(`(?m)^ *[~^][ ~^]*\n`)
+	marks     = regexp.MustCompile(`(?m)^[ |]*[~^][ ~^]*\n`)
 )
 
 // plain takes out of a text what does not count.

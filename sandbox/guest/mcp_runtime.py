@@ -12,6 +12,16 @@ from _guest.docs import hit_doc as _hit_doc
 from _guest.docs import server_doc as _server_doc
 from _guest.docs import tool_doc as _tool_doc
 from _guest.errors import ArgumentError, MCPError, PolicyError, ServerError, ToolError, UnknownServer, UnknownTool
+from _guest.memory import (
+    delete_memory,
+    get_memory_info,
+    list_memories,
+    load_memory,
+    memory_exists,
+    save_memory,
+    save_tool,
+    update_memory,
+)
 from _guest.proxy import call_by_name as _call_by_name
 
 __all__ = [
@@ -24,18 +34,26 @@ __all__ = [
     "UnknownTool",
     "call_tool",
     "capability_summary",
+    "delete_memory",
     "describe_server",
     "describe_server_sync",
     "discovered_servers",
     "discovered_servers_sync",
+    "get_memory_info",
+    "list_memories",
     "list_servers",
     "list_servers_sync",
     "list_tools",
     "list_tools_sync",
+    "load_memory",
+    "memory_exists",
     "query_tool_docs",
     "query_tool_docs_sync",
+    "save_memory",
+    "save_tool",
     "search_tool_docs",
     "search_tool_docs_sync",
+    "update_memory",
 ]
 
 

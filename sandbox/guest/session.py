@@ -6,6 +6,7 @@ import sys
 from os import _exit, getpid
 
 from _guest.code import NOTHING, Program, find_classes, make_main, trim_sources
+from _guest.files import Files
 from _guest.show import show
 
 OUTPUT = 24 << 10  # bytes of output shown if the host does not say
@@ -26,6 +27,8 @@ class Session:
         self.pid = getpid()
         self.loop = None
         self.names = None
+        self.display = None
+        self.files = Files()
         self.unanswered = None  # the id of the run that is going on
         self.cold = [self.load_names, streams.line_up, self.load_loop, self.load_inspect]
 
@@ -42,8 +45,16 @@ class Session:
         if self.names is None:
             from _guest.names import Names
 
-            self.names = Names(self.wire, self.main.__dict__)
+            self.names = Names(self.wire, self.main.__dict__, self.load_display)
         return self.names
+
+    def load_display(self):
+        """Return what shows pictures."""
+        if self.display is None:
+            from _guest.display import Display
+
+            self.display = Display(self.wire)
+        return self.display
 
     def load_loop(self):
         """Return the session's event loop."""
@@ -82,10 +93,11 @@ class Session:
         try:
             self.restore(run)
             self.prepare(params)
-            result = self.settle(lambda: self.execute(params["code"], run), keep)
+            result = self.settle(lambda: self.execute(params["code"], run), params.get("value") or keep)
             if getpid() != self.pid:
                 self.leave(result)
             self.tidy()
+            self.list_files(result)
         except BaseException as error:
             # Code has broken what the session itself needs. The run gets its
             # answer all the same.
@@ -135,6 +147,7 @@ class Session:
         """Run code; KeyboardInterrupt may come from the first statement here to the last."""
         try:
             self.interrupts.enter(run)
+            self.names.saved.begin(code, self.names.given)
             program = Program(code, f"<run {run}>")
             namespace = self.main.__dict__
             if program.awaits:
@@ -153,9 +166,15 @@ class Session:
                 value = execute()
                 result = {"status": "success"}
                 if value is not NOTHING and value is not None:
-                    result["value"] = show(value, max(keep - MARK, keep // 2))
+                    if not self.pictured(value):
+                        result["value"] = show(value, max(keep - MARK, keep // 2))
                     self.main.__dict__["_"] = value
+                self.draw()
                 self.flush()
+            except Exception:
+                self.draw()
+                self.flush()
+                raise
             except BaseException:
                 self.flush()
                 raise
@@ -172,6 +191,23 @@ class Session:
             self.interrupts.run = None
             result = {"status": "error", "error": self.describe(error)}
         return result
+
+    def pictured(self, value):
+        """Show a last value that is a picture; tell whether it is one."""
+        return type(value).__module__ != "builtins" and getpid() == self.pid and self.load_display().show_value(value)
+
+    def draw(self):
+        """Show the figures that the run leaves open."""
+        if "matplotlib.pyplot" in sys.modules:
+            self.load_display().figures()
+
+    def list_files(self, result):
+        """Add the files that the run has left new or changed."""
+        files, more = self.files.changed()
+        if files:
+            result["files"] = files
+        if more:
+            result["moreFiles"] = more
 
     def flush(self):
         """Send on what code's own streams hold, and say which calls were not sent."""

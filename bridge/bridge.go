@@ -13,6 +13,7 @@ import (
 
 	"bridge/policy"
 	"bridge/sandbox"
+	"bridge/store"
 	"bridge/upstream"
 )
 
@@ -22,9 +23,12 @@ type Setup struct {
 	Profile *policy.Profile
 	Engine  sandbox.Engine
 	Servers []upstream.Definition
+	Store   *store.Store // nil: code can keep nothing
+	Audit   *store.Log   // nil: nothing is written down
 }
 
-// Options are what a Bridge is made of. All fields but Reload are needed.
+// Options are what a Bridge is made of. All fields but Reload and Catalogs are
+// needed.
 type Options struct {
 	Setup
 	Version string
@@ -34,6 +38,10 @@ type Options struct {
 	// comes to now, or nil if it has not changed since it was last called. An
 	// error leaves things as they are, and is told to the agent and logged.
 	Reload func() (*Setup, error)
+
+	// Catalogs is a folder in which the servers' catalogs are kept, so that those
+	// of servers that are not running are known. "" keeps none.
+	Catalogs string
 }
 
 // A Bridge serves one agent.
@@ -53,6 +61,9 @@ type Bridge struct {
 // New makes a bridge. It starts nothing.
 func New(o Options) *Bridge {
 	up := upstream.New(o.Servers, o.Log)
+	if o.Catalogs != "" {
+		up.Keep(o.Catalogs)
+	}
 	g := newGate(up, o.Log)
 	s := newSession(o.Setup, g, o.Log)
 	s.changed = o.Reload

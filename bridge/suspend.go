@@ -33,7 +33,7 @@ const confirmID = "confirm"
 const maxSuspended = 8
 
 // suspendable makes a run that is not bound to the request that begins it.
-func (b *Bridge) suspendable(ctx context.Context, r Request) *mcp.CallToolResult {
+func (b *Bridge) suspendable(ctx context.Context, r Request, stream Stream) *mcp.CallToolResult {
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s := &suspended{cancel: cancel, asked: make(chan *asked), ended: make(chan struct{})}
 	b.mu.Lock()
@@ -45,7 +45,7 @@ func (b *Bridge) suspendable(ctx context.Context, r Request) *mcp.CallToolResult
 	b.runs.Go(func() {
 		defer cancel()
 		defer close(s.ended)
-		s.report = b.Run(own, r, nil, s.ask)
+		s.report = b.Run(own, r, stream, s.ask)
 	})
 	b.mu.Unlock()
 	return b.await(ctx, s)

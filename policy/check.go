@@ -28,22 +28,44 @@ func (p *Profile) CheckRun(servers []string, timeout *int) error {
 	return nil
 }
 
-// CheckCall decides on a call of a tool: it returns the rule that allows it. If
-// there is none the error is a *Denial, and if the profile does not mount the
-// server an *UnknownServer.
-func (p *Profile) CheckCall(server, tool string, args json.RawMessage) (Rule, error) {
+// A Decision is the rule that allows a call, and the arguments that it allows:
+// those that were sent, written anew. Nothing else must go to the server.
+type Decision struct {
+	Rule
+	Args json.RawMessage
+}
+
+// CheckCall decides on a call of a tool. If it is denied the error is a *Denial,
+// and if the profile does not mount the server an *UnknownServer. The error
+// holds nothing of the arguments but their names.
+func (p *Profile) CheckCall(server, tool string, args json.RawMessage) (Decision, error) {
 	m, ok := p.allow[server]
 	if !ok {
-		return Rule{}, p.unknown(server)
+		return Decision{}, p.unknown(server)
+	}
+	deny := func(at Pos, reason string) (Decision, error) {
+		return Decision{}, &Denial{Server: server, Tool: tool, Profile: p.Name, Pos: at, Allows: m.allows, Reason: reason}
 	}
 	rule, ok := m.rule(tool)
 	if !ok {
-		return Rule{}, &Denial{Server: server, Tool: tool, Profile: p.Name, Pos: m.pos, Allows: m.allows}
+		return deny(m.pos, "")
 	}
 	if rule.bad != "" {
-		return Rule{}, &Denial{Server: server, Tool: tool, Profile: p.Name, Pos: rule.Pos, Allows: m.allows, Reason: rule.bad}
+		return deny(rule.Pos, rule.bad)
 	}
-	return rule.Rule, nil
+	sent, values, err := arguments(args, rule.args != nil)
+	if err != nil {
+		return deny(rule.Pos, err.Error())
+	}
+	if rule.args != nil {
+		if bad := rule.args.check(values, sent); bad != nil {
+			if bad.pos.Line == 0 {
+				bad.pos = rule.Pos
+			}
+			return deny(bad.pos, bad.Error())
+		}
+	}
+	return Decision{rule.Rule, sent}, nil
 }
 
 // AllowsTool reports whether some call of the tool would be allowed.

@@ -12,9 +12,6 @@ var later = map[string]map[string]string{
 		"env":     "environment variables for the sandbox are",
 		"network": "networks for the sandbox are",
 	},
-	"rule": {
-		"args": "argument rules are",
-	},
 }
 
 // kind is what a policy has at the path.

@@ -37,7 +37,8 @@ type ResultRule struct {
 // A ruling is a rule, or why there can be none: its parts contradict each other.
 type ruling struct {
 	Rule
-	bad string
+	args *argsRule // what the arguments have to be, or nil for any
+	bad  string
 }
 
 // ruling reads a rule: v is what it says, and id what it is of its server's.
@@ -46,6 +47,9 @@ func (l *loader) ruling(server, id string, at Pos, v cue.Value) ruling {
 	s := setting{v, l.usualRule()}
 	if r.bad = l.unfit(s); r.bad != "" {
 		return r
+	}
+	if args := lookup(v, "args"); args.Exists() {
+		r.args = &argsRule{l, args}
 	}
 	result := s.field("result")
 	r.Budget = l.budget(s)
@@ -108,6 +112,9 @@ func open(path string, s setting) string {
 		return ""
 	}
 	for name := range fields(s.written) {
+		if path == "" && name == "args" {
+			continue // which is what calls have to be, and they are concrete
+		}
 		if bad := open(strings.TrimPrefix(path+"."+name, "."), s.field(name)); bad != "" {
 			return bad
 		}

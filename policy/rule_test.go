@@ -87,7 +87,7 @@ func TestRules(t *testing.T) {
 	} {
 		for range 2 { // worked out, and known
 			rule, err := p.CheckCall(c.server, c.tool, []byte(`{}`))
-			got := rulings(rule)
+			got := rulings(rule.Rule)
 			if err != nil {
 				got = err.Error()
 			}

@@ -37,6 +37,7 @@ type syntax struct {
 	order  map[string]int // of the files' names
 	labels []label        // of the fields, as numbered by their attribute
 	marks  map[Pos]mark   // of the patterns, by where their expressions begin
+	terms  vocabulary     // of names of arguments
 	errs   Errors
 }
 
@@ -62,7 +63,7 @@ const fieldAttr = "pos"
 
 // parse reads the sources as CUE and refuses what a policy may not use.
 func parse(sources []source) *syntax {
-	s := &syntax{order: map[string]int{}, marks: map[Pos]mark{}}
+	s := &syntax{order: map[string]int{}, marks: map[Pos]mark{}, terms: vocabulary{words: map[string]bool{}, refers: map[string][]reference{}}}
 	for i, src := range sources {
 		s.order[src.name] = i
 		if pos, ok := tooDeep(src); ok {
@@ -79,6 +80,9 @@ func parse(sources []source) *syntax {
 		s.check(f, src.data)
 		s.files = append(s.files, f)
 	}
+	if at, ok := s.terms.loop(); ok && len(s.errs) == 0 {
+		s.errs = append(s.errs, Error{Pos: at, Message: "a rule for arguments cannot refer to itself: how long a check takes would have no bound"})
+	}
 	return s
 }
 
@@ -94,7 +98,19 @@ func (s *syntax) add(pos token.Pos, format string, args ...any) {
 func (s *syntax) check(f *ast.File, data []byte) {
 	named := false
 	imports := map[string]string{}
+	for _, d := range f.Decls {
+		if field, ok := d.(*ast.Field); ok {
+			if name, _, err := ast.LabelName(field.Label); err == nil && name == schemaName {
+				s.add(field.Pos(), "%s is the schema's, which is no part of a policy: keep it in the folder above", schemaName)
+			}
+		}
+	}
+	inside := 0 // what can be part of a rule for arguments
 	ast.Walk(f, func(n ast.Node) bool {
+		if ofArgs(n) {
+			inside++
+		}
+		s.terms.learn(n, imports, inside > 0)
 		switch n := n.(type) {
 		case *ast.Package:
 			named = true
@@ -120,6 +136,9 @@ func (s *syntax) check(f *ast.File, data []byte) {
 		}
 		return true
 	}, func(n ast.Node) {
+		if ofArgs(n) {
+			inside--
+		}
 		// Once its children are walked, or the attribute would be refused.
 		if n, ok := n.(*ast.Field); ok {
 			n.Attrs = []*ast.Attribute{{Text: fmt.Sprintf("@%s(%d)", fieldAttr, len(s.labels))}}

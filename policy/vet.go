@@ -18,6 +18,10 @@ func (l *loader) vet(v, schema, defaults cue.Value, path []string) {
 	if l.knows(path) {
 		return
 	}
+	if isArgs(path) {
+		l.vetArgs(v, path)
+		return
+	}
 	if schema.IncompleteKind() != cue.StructKind {
 		l.vetValue(v, schema, defaults, path)
 		return
@@ -51,6 +55,8 @@ func (l *loader) vet(v, schema, defaults cue.Value, path []string) {
 			text, later := refusal(path, name, names)
 			unsupported = unsupported || later
 			l.mistake(l.posOf(child), at, "%s", text)
+		case sel.ConstraintType() == cue.OptionalConstraint && isArgs(at):
+			l.mistake(l.posOf(child), at, "with ? it holds for no call; leave out the ?")
 		case sel.ConstraintType() == cue.OptionalConstraint:
 			l.vetAbstract(child, want, at)
 			l.vetUsual(child, of(defaults, name), at)

@@ -35,17 +35,31 @@ team.cue:3:2: profiles.x.limits.speed: unknown field; fields: cpus, enforced, fi
 		{"unknown in a rule", servers + "profiles: x: servers: github: tools: get: descripton: \"d\"\n", `
 team.cue:2:43: profiles.x.servers.github.tools.get.descripton: unknown field; did you mean description?`},
 		{"unknown in a pattern", servers + "profiles: x: servers: github: tools: [=~\"^get_\"]: when: \"d\"\n", `
-team.cue:2:51: profiles.x.servers.github.tools[=~"^get_"].when: unknown field; fields: bytes, calls, confirm, description, destructive, idempotent, openWorld, readOnly, result, sha256, sum, timeout`},
+team.cue:2:51: profiles.x.servers.github.tools[=~"^get_"].when: unknown field; fields: args, bytes, calls, confirm, description, destructive, idempotent, openWorld, readOnly, result, sha256, sum, timeout`},
 		{"a pattern where names are fixed", "profiles: x: [_]: 5\n", `
 team.cue:1:14: profiles.x[_]: no field here has a name of one's own; fields: audit, bytes, calls, description, discover, engine, format, image, limits, memory, mounts, output, parallel, python, rootful, security, servers, session, state, timeout, user`},
 
-		{"not yet: rules", servers + `profiles: strict: servers: github: tools: {
-	create_issue: args: repo!: =~"^acme/"
-	[=~"^get_"]: args: repo!: _
+		{"rules for arguments that nothing matches", "import \"strings\"\n" + servers + `profiles: x: servers: github: tools: {
+	a: args: {n: >5 & <3, m?: >5 & <3, never?: _|_, s!: string & 1}
+	[=~"^b"]: args: {l?: [...{x!: "a" & "b"}]}
+	c: args: 5
+	d: args?: {}
+	e: args: {re?: !~_broken, len!: strings.MaxRunes("80")}
 }
+_broken: "("
 `, `
-team.cue:3:16: profiles.strict.servers.github.tools.create_issue.args: argument rules are not supported by this version
-team.cue:4:15: profiles.strict.servers.github.tools[=~"^get_"].args: argument rules are not supported by this version`},
+team.cue:4:15: profiles.x.servers.github.tools.a.args.n: incompatible number bounds <3 and >5
+team.cue:4:28: profiles.x.servers.github.tools.a.args.m: incompatible number bounds <3 and >5
+team.cue:4:54: profiles.x.servers.github.tools.a.args.s: conflicting values string and 1 (the other at team.cue:4:63)
+team.cue:5:32: profiles.x.servers.github.tools[=~"^b"].args.l[_].x: conflicting values "a" and "b" (the other at team.cue:5:38)
+team.cue:6:11: profiles.x.servers.github.tools.c.args: invalid value 5 (int, want struct)
+team.cue:7:5: profiles.x.servers.github.tools.d.args: with ? it holds for no call; leave out the ?
+team.cue:8:17: profiles.x.servers.github.tools.e.args.re: invalid pattern "(": missing closing )`},
+		{"rules for arguments that refer to themselves", servers + `profiles: x: servers: github: tools: a: args: #Node
+#Node: {v!: int, next?: #Next}
+#Next: #Node
+`, `
+team.cue:4:8: a rule for arguments cannot refer to itself: how long a check takes would have no bound`},
 		{"not yet: profiles", `profiles: x: {env: A: "b", network: "host"}
 `, `
 team.cue:1:15: profiles.x.env: environment variables for the sandbox are not supported by this version
@@ -324,8 +338,8 @@ team.cue:2:63: profiles.x.servers.github.tools[=~"^delete"]: explicit error (_|_
 team.cue:2:75: profiles.x.servers.github.tools.drop: explicit error (_|_ literal) in source`},
 		{"a mistake in a pattern is one mistake", "profiles: [_]: output: 5\nprofiles: {a: {}, b: {}}\n", `
 team.cue:1:24: profiles[_].output: invalid value 5 (out of bound >=1024)`},
-		{"made by a comprehension", servers + "profiles: x: servers: github: tools: {\n\tfor n in [\"a\", \"b\"] {\"\\(n)\": args: {}}\n}\n", `
-team.cue:3:31: profiles.x.servers.github.tools.a.args: argument rules are not supported by this version`},
+		{"made by a comprehension", servers + "profiles: x: servers: github: tools: {\n\tfor n in [\"a\", \"b\"] {\"\\(n)\": argz: {}}\n}\n", `
+team.cue:3:31: profiles.x.servers.github.tools.a.argz: unknown field; did you mean args?`},
 
 		{"package", "package main\n", `
 team.cue:1:9: package main: a policy is in package policy, or in none`},

@@ -28,9 +28,10 @@ type server struct {
 	life context.Context // ends with the set, or when the server is not in it any more
 	stop context.CancelFunc
 
-	mu      sync.Mutex
-	conn    *conn    // the life that is, nil if none
-	catalog *catalog // what was last read, of whichever life
+	mu       sync.Mutex
+	conn     *conn    // the life that is, nil if none
+	catalog  *catalog // what was last read, of whichever life
+	recalled sync.Once
 	history
 }
 

@@ -7,11 +7,13 @@
 package standin
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"sync"
 )
 
@@ -96,6 +98,23 @@ func (s *server) record(tool string, args json.RawMessage) error {
 		return err
 	}
 	defer f.Close()
-	_, err = fmt.Fprintf(f, "%s %s\n", tool, args)
+	_, err = fmt.Fprintf(f, "%s %s\n", tool, legible(args))
 	return err
+}
+
+var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// legible is JSON with no escapes but those that must be: how it came depends on
+// who wrote it, and people write what it is compared with.
+func legible(text []byte) []byte {
+	return jsonString.ReplaceAllFunc(text, func(quoted []byte) []byte {
+		var s string
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		if json.Unmarshal(quoted, &s) != nil || enc.Encode(s) != nil {
+			return quoted
+		}
+		return bytes.TrimSpace(b.Bytes())
+	})
 }

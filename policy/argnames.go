@@ -1,0 +1,192 @@
+package policy
+
+import (
+	"regexp"
+	"strings"
+
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/literal"
+	"cuelang.org/go/cue/token"
+)
+
+// A vocabulary is what a policy can tell names of arguments apart by: those
+// that it writes, and its patterns.
+type vocabulary struct {
+	words  map[string]bool
+	exprs  []*regexp.Regexp
+	refers map[string][]reference // by the name of what refers
+
+	// Whether it does more with names than to match them, so that no name can
+	// stand for another.
+	reads bool
+}
+
+// ofArgs reports whether what the node holds can be a rule for arguments: it is
+// one, or it has a name of its own, by which a rule can refer to it.
+func ofArgs(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.LetClause:
+		return true
+	case *ast.Field:
+		name, _, err := ast.LabelName(n.Label)
+		return err == nil && (name == "args" || strings.HasPrefix(name, "_") || strings.HasPrefix(name, "#"))
+	}
+	return false
+}
+
+// learn takes in what a node of a policy says of names. inside tells whether it
+// can be part of a rule for arguments.
+func (v *vocabulary) learn(n ast.Node, imports map[string]string, inside bool) {
+	if f, ok := n.(*ast.Field); ok {
+		if name, _, err := ast.LabelName(f.Label); err == nil {
+			v.words[name] = true
+		}
+	}
+	if !inside {
+		return
+	}
+	v.references(n)
+	switch n := n.(type) {
+	case *ast.ForClause:
+		v.reads = true
+	case *ast.IndexExpr:
+		if _, ok := n.Index.(*ast.BasicLit); !ok {
+			v.reads = true
+		}
+	case *ast.CallExpr:
+		if sel, ok := n.Fun.(*ast.SelectorExpr); ok {
+			pkg, _ := sel.X.(*ast.Ident)
+			path := ""
+			if pkg != nil {
+				path = imports[pkg.Name]
+			}
+			v.reads = v.reads || strings.HasPrefix(path, "encoding/") || path == "regexp"
+		}
+	case *ast.Field:
+		switch label := n.Label.(type) {
+		case *ast.Interpolation, *ast.ParenExpr:
+			v.reads = true
+		case *ast.ListLit:
+			for _, e := range label.Elts {
+				v.reads = !v.pattern(e) || v.reads
+			}
+		}
+	}
+}
+
+// pattern takes in a pattern of names. It reports whether the vocabulary can
+// tell which names it matches.
+func (v *vocabulary) pattern(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.ParenExpr:
+		return v.pattern(e.X)
+	case *ast.BinaryExpr:
+		return (e.Op == token.AND || e.Op == token.OR) && v.pattern(e.X) && v.pattern(e.Y)
+	case *ast.Ident:
+		return e.Name == "_" || e.Name == "string"
+	case *ast.BasicLit:
+		_, ok := v.literal(e)
+		return ok
+	case *ast.UnaryExpr:
+		text, ok := v.literal(e.X)
+		if !ok {
+			return false
+		}
+		switch e.Op {
+		case token.NEQ:
+			return true
+		case token.MAT, token.NMAT:
+			re, err := regexp.Compile(text)
+			if err == nil {
+				v.exprs = append(v.exprs, re)
+			}
+			return err == nil
+		}
+	}
+	return false
+}
+
+// literal is a written text, which becomes a word.
+func (v *vocabulary) literal(e ast.Expr) (string, bool) {
+	lit, ok := e.(*ast.BasicLit)
+	if !ok || lit.Kind != token.STRING {
+		return "", false
+	}
+	text, err := literal.Unquote(lit.Value)
+	v.words[text] = true
+	return text, err == nil
+}
+
+// standIns are the names under which CUE gets to know those of arguments that
+// the policy does not write. CUE keeps every name of a field for as long as the
+// process lives, and the sandbox could think of new ones without end. But names
+// that match the same patterns are the same to a policy. So the first that come
+// are kept and stand for all others.
+type standIns struct {
+	vocabulary
+	byClass map[string][]string // by the patterns that they match
+	kept    int                 // bytes that CUE may have kept
+}
+
+const (
+	maxKept     = 32 << 20
+	maxArgName  = 512
+	costOfAName = 128 // bytes that CUE takes for a name, beside its text
+)
+
+// labels are the names of one call as CUE has them, where these are others.
+type labels struct {
+	*standIns
+	of   map[string]string // by name
+	sent map[string]string // the name, by label
+	used map[string]int    // by class
+}
+
+// label is the name as CUE gets it: within one call, always the same for one
+// name and never the same for two. It is false if CUE has been given too many.
+func (l *labels) label(name string) (string, bool) {
+	if l.reads || l.words[name] {
+		return name, true
+	}
+	if label, ok := l.of[name]; ok {
+		return label, true
+	}
+	class := make([]byte, len(l.exprs))
+	for i, re := range l.exprs {
+		if re.MatchString(name) {
+			class[i] = 1
+		}
+	}
+	if l.of == nil {
+		l.of, l.sent, l.used = map[string]string{}, map[string]string{}, map[string]int{}
+	}
+	n := l.used[string(class)]
+	known := l.byClass[string(class)]
+	if n == len(known) {
+		if !l.charge(len(name) + costOfAName) {
+			return "", false
+		}
+		known = append(known, strings.Clone(name))
+		l.byClass[string(class)] = known
+	}
+	l.used[string(class)]++
+	l.of[name], l.sent[known[n]] = known[n], name
+	return known[n], true
+}
+
+// name is the name that CUE has as label.
+func (l *labels) name(label string) string {
+	if name, ok := l.sent[label]; ok {
+		return name
+	}
+	return label
+}
+
+// charge reports whether CUE may keep so many more bytes.
+func (s *standIns) charge(bytes int) bool {
+	if s.kept+bytes > maxKept {
+		return false
+	}
+	s.kept += bytes
+	return true
+}

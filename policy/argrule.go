@@ -1,0 +1,145 @@
+package policy
+
+import (
+	"fmt"
+	"strconv"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/token"
+)
+
+// An argsRule is what the arguments of a tool have to be.
+type argsRule struct {
+	*loader
+	value cue.Value
+}
+
+// A mismatch is why arguments are not what a rule has them be, in one line that
+// quotes the rule and nothing of the arguments but their names.
+type mismatch struct {
+	path []step
+	pos  Pos // of what it breaks, if that has a place
+	text string
+}
+
+// Error is the argument and what is wrong with it.
+func (m *mismatch) Error() string { return argsPath(m.path) + ": " + m.text }
+
+const (
+	maxValues = 4096 // values in arguments that CUE is to look at
+	maxSteps  = 200  // parts of a rule to look at for what is wrong
+)
+
+// check holds the rule against arguments, of which sent is the text. They are
+// right if they are an instance of the rule: if they have everything that it
+// has, and nothing of theirs contradicts it.
+func (r *argsRule) check(args object, sent []byte) (bad *mismatch) {
+	if bad := bounds(args); bad != nil {
+		return bad
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer func() {
+		if recover() != nil {
+			// A check that cannot be made is a denial.
+			bad = &mismatch{text: "the rule cannot be evaluated on them"}
+		}
+	}()
+	steps := maxSteps
+	c := argsCheck{r, &labels{standIns: r.names}, &steps}
+	if r.names.reads && !r.names.charge(len(sent)) {
+		return &mismatch{text: fmt.Sprintf("the rules of this policy have read more than %d MiB of arguments, which CUE keeps; restart the bridge", maxKept>>20)}
+	}
+	is, ok := c.encode(args)
+	if !ok {
+		return &mismatch{text: fmt.Sprintf("more names than fit in %d MiB, which CUE keeps; restart the bridge", maxKept>>20)}
+	}
+	both := r.value.Unify(r.ctx.Encode(is, cue.NilIsAny(false)))
+	if err := both.Validate(cue.Concrete(true), cue.Final()); err != nil {
+		return c.diagnose(both, args)
+	}
+	return c.added(both, args, nil)
+}
+
+// bounds refuses arguments that would take CUE long, before it sees them.
+func bounds(args object) *mismatch {
+	n := 0
+	var count func(v any, path []step) *mismatch
+	count = func(v any, path []step) *mismatch {
+		if n++; n > maxValues {
+			return &mismatch{text: fmt.Sprintf("more than %d values, too many for a rule", maxValues)}
+		}
+		switch v := v.(type) {
+		case object:
+			for _, m := range v {
+				at := append(path, step{name: []byte(m.name), named: true})
+				if len(m.name) > maxArgName {
+					return &mismatch{path: at, text: fmt.Sprintf("a name of %d bytes; at most %d", len(m.name), maxArgName)}
+				}
+				if bad := count(m.value, at); bad != nil {
+					return bad
+				}
+			}
+		case []any:
+			for i, e := range v {
+				if bad := count(e, append(path, step{index: i})); bad != nil {
+					return bad
+				}
+			}
+		}
+		return nil
+	}
+	return count(args, nil)
+}
+
+// An argsCheck is one check of a rule.
+type argsCheck struct {
+	*argsRule
+	labels *labels
+	steps  *int // that are left for finding out what is wrong
+}
+
+// encode makes of arguments what CUE's Encode takes for the same.
+func (c argsCheck) encode(v any) (any, bool) {
+	switch v := v.(type) {
+	case object:
+		fields := make(map[string]any, len(v))
+		for _, m := range v {
+			label, ok := c.labels.label(m.name)
+			if !ok {
+				return nil, false
+			}
+			if fields[label], ok = c.encode(m.value); !ok {
+				return nil, false
+			}
+		}
+		return fields, true
+	case []any:
+		list := make([]any, len(v))
+		for i, e := range v {
+			var ok bool
+			if list[i], ok = c.encode(e); !ok {
+				return nil, false
+			}
+		}
+		return list, true
+	case numeral:
+		return v.encode(), true
+	}
+	return v, true
+}
+
+// encode keeps a number what it is: a whole number is an int only if it is
+// written without a fraction and an exponent, and none is rounded.
+func (n numeral) encode() any {
+	if i, err := strconv.ParseInt(string(n), 10, 64); err == nil {
+		return i
+	}
+	if n[0] == '-' {
+		return &ast.UnaryExpr{Op: token.SUB, X: n[1:].literal()}
+	}
+	return n.literal()
+}
+
+func (n numeral) literal() *ast.BasicLit { return &ast.BasicLit{Kind: token.FLOAT, Value: string(n)} }

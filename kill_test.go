@@ -17,6 +17,7 @@ import (
 
 	"bridge/harness"
 	"bridge/sandbox"
+	"bridge/sandbox/owner"
 )
 
 const (
@@ -115,16 +116,13 @@ func killRound(t *testing.T, engine string, n int) error {
 
 // remains are the containers of a profile and the temporary files of its bridge.
 func remains(t *testing.T, dir, engine, profile string) ([]string, error) {
-	left := listed(t, engine, "ps", "--all", "--quiet", "--filter", "label="+labels[engine]+"="+profile)
+	left := listed(t, engine, "ps", "--all", "--quiet", "--filter", "label="+owner.Use+"="+profile)
 	files, err := os.ReadDir(filepath.Join(dir, "tmp"))
 	for _, f := range files {
 		left = append(left, f.Name())
 	}
 	return left, err
 }
-
-// labels are those that say what a container is for.
-var labels = map[string]string{"podman": "bridge", "docker": "bridge.sandbox"}
 
 // listed is what an engine's command prints, line by line. Of the native
 // engine there is nothing to be listed.

@@ -146,6 +146,7 @@ type victim struct {
 	in  io.WriteCloser
 	out *bufio.Scanner
 	log string // of its server
+	own string // log of its own
 }
 
 func startVictim(dir, profile, engine string, persist bool) (*victim, error) {
@@ -153,7 +154,7 @@ func startVictim(dir, profile, engine string, persist bool) (*victim, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &victim{log: filepath.Join(dir, "toy.log")}
+	v := &victim{log: filepath.Join(dir, "toy.log"), own: filepath.Join(dir, "bridge.log")}
 	policy := filepath.Join(dir, "policy.cue")
 	text := fmt.Sprintf("servers: toy: command: \"toy\"\nprofiles: %q: {rootful: true, session: persist: %v, servers: toy: tools: [_]: {}}\n", profile, persist)
 	if err := os.WriteFile(policy, []byte(text), 0o644); err != nil {
@@ -173,6 +174,12 @@ func startVictim(dir, profile, engine string, persist bool) (*victim, error) {
 		return nil, err
 	}
 	v.out = bufio.NewScanner(out)
+	own, err := os.Create(v.own)
+	if err != nil {
+		return nil, err
+	}
+	defer own.Close()
+	v.cmd.Stderr = own
 	if err := v.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -208,7 +215,8 @@ func (v *victim) begin(deed string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the run has not begun: %v", err)
+	text, _ := os.ReadFile(v.own)
+	return fmt.Errorf("the run has not begun (%v), and the bridge says:\n%s", err, text)
 }
 
 func (v *victim) end() {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -83,7 +84,11 @@ func (d *discovery) log(log *slog.Logger) {
 		log.Warn(note)
 	}
 	for _, w := range d.warnings {
-		log.Warn(w.String())
+		level := slog.LevelWarn
+		if w.Minor {
+			level = slog.LevelInfo
+		}
+		log.Log(context.Background(), level, w.String())
 	}
 	for _, f := range d.found {
 		log.Debug("found", "server", f.Name, "of", f.Client, "at", f.Source.String())
@@ -114,6 +119,10 @@ func (d *discovery) examine() []check {
 		checks = append(checks, check{"client", ok, file + ": " + count, ""})
 	}
 	for _, w := range d.warnings {
+		if w.Minor {
+			checks = append(checks, check{"client", ok, w.String(), ""})
+			continue
+		}
 		checks = append(checks, check{"client", warn, w.String(), "correct it there, or write the server down in a policy"})
 	}
 	return checks

@@ -108,16 +108,31 @@ func (w *web) post(ctx context.Context, method string, params any, body []byte) 
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	if w.modern() && method != "" {
-		raw, _ := json.Marshal(params)
-		for name, value := range mcp.StandardHeaders(mcp.ProtocolVersion20260728, mcp.MCPMethod(method), raw) {
-			req.Header.Set(name, value)
-		}
+		w.label(req.Header, method, params)
 	}
 	res, err := w.site.do(req)
 	if err != nil && errors.As(err, new(*lost)) && ctx.Err() == nil {
 		w.conn.end(err) // it cannot be reached: the next use connects anew
 	}
 	return res, session, err
+}
+
+// label says in the headers what a message asks for, as 2026-07-28 wants it:
+// the method, the tool, and those of the arguments that the tool's schema names.
+func (w *web) label(header http.Header, method string, params any) {
+	raw, _ := json.Marshal(params)
+	for name, value := range mcp.StandardHeaders(mcp.ProtocolVersion20260728, mcp.MCPMethod(method), raw) {
+		header.Set(name, value)
+	}
+	call, ok := params.(callParams)
+	if !ok {
+		return
+	}
+	if schema := w.conn.server.schema(call.Name); bytes.Contains(schema, []byte("x-mcp-header")) {
+		for name, value := range mcp.GenerateParamHeaders(&mcp.Tool{Name: call.Name, RawInputSchema: schema}, raw) {
+			header.Set(name, value)
+		}
+	}
 }
 
 func (w *web) modern() bool {
@@ -152,7 +167,7 @@ func (w *web) refused(res *http.Response, kind, session string) error {
 	var m envelope
 	refusal := &rpcError{}
 	isRefusal := kind == "application/json" && json.Unmarshal(text, &m) == nil && m.Error != nil && errors.As(second(m.answer()), &refusal)
-	status := &statusError{code: res.StatusCode, method: res.Request.Method}
+	status := &statusError{code: res.StatusCode}
 	switch {
 	case session != "" && (res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusBadRequest && isRefusal && noSession.MatchString(refusal.message)):
 		w.conn.end(errSession)

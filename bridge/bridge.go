@@ -67,10 +67,12 @@ func New(o Options) *Bridge {
 	g := newGate(up, o.Log)
 	s := newSession(o.Setup, g, o.Log)
 	s.changed = o.Reload
-	return &Bridge{
+	b := &Bridge{
 		upstream: up, version: o.Version, log: o.Log, gate: g, session: s,
 		suspended: map[string]*suspended{},
 	}
+	s.impatient = b.giveUp
+	return b
 }
 
 // Run runs code in the agent's session and tells what became of it. Runs wait

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/tailscale/hujson"
@@ -149,6 +150,10 @@ func parseJSON(text []byte) (node, *mistake) {
 			m.line, _ = strconv.Atoi(place[1])
 			m.col, _ = strconv.Atoi(place[2])
 			m.message = m.message[len(place[0]):]
+		}
+		// What it is may be a secret that somebody forgot to quote.
+		if strings.HasPrefix(m.message, "invalid literal") {
+			m.message = "invalid literal"
 		}
 		return node{}, m
 	}

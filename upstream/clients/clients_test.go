@@ -231,3 +231,19 @@ func FuzzFind(f *testing.F) {
 		}
 	})
 }
+
+// TestTheDocumentHasAllClients holds docs/clients.md against the table.
+func TestTheDocumentHasAllClients(t *testing.T) {
+	text, err := os.ReadFile("../../docs/clients.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := 0
+	for _, name := range Names() {
+		i := strings.Index(string(text), "| `"+name+"` |")
+		if i < at {
+			t.Errorf("%s is not in its place in docs/clients.md", name)
+		}
+		at = i
+	}
+}

@@ -23,11 +23,11 @@ nothing can be installed; only /workspace and /tmp can be written to.
 
 Limits of profile %q: memory %s, %g processors, %d processes, /workspace %s, /tmp %s; a run may take %d s, at most %d s;
 %s of output are shown.
-
+%s
 ## Servers
 
 `, p.Name, size(p.Limits.Memory), p.Limits.CPUs, p.Limits.PIDs, size(p.Limits.Workspace), size(p.Limits.Tmp),
-		int(p.Timeout.Default.Seconds()), int(p.Timeout.Max.Seconds()), size(int64(p.Output)))
+		int(p.Timeout.Default.Seconds()), int(p.Timeout.Max.Seconds()), size(int64(p.Output)), remembers(p))
 	if len(servers) == 0 {
 		b.WriteString("This session reaches no servers.\n")
 		return b.String()
@@ -66,4 +66,15 @@ func list(b *strings.Builder, servers []mount) {
 		}
 		b.WriteString(line + "\n")
 	}
+}
+
+// remembers says what code can keep for later sessions.
+func remembers(p *policy.Profile) string {
+	switch p.Memory.Mode {
+	case "on":
+		return fmt.Sprintf("\nKept for later sessions, up to %s: `save_memory(key, json)`, `load_memory(key)`, `update_memory(key, f)`, `list_memories()`; `save_tool(function)`.\n", size(p.Memory.Bytes))
+	case "readOnly":
+		return "\nKept by earlier sessions: `list_memories()`, `load_memory(key)`.\n"
+	}
+	return ""
 }

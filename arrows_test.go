@@ -27,8 +27,9 @@ var arrows = map[string][]string{
 	"upstream":       {"upstream/keeper"},
 	// Where servers are found; what starts them does not know it.
 	"upstream/clients": {"upstream"},
-	// Measures them, and is in no binary of ours.
-	"harness/bench": {"policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman"},
+	// Test and measure them, and are in no binary of ours.
+	"sandbox/enginetest": {"sandbox"},
+	"harness/bench":      {"policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman"},
 }
 
 // confined says in which parts of the bridge a library may be known.

@@ -26,10 +26,44 @@ func needNative(t *testing.T) {
 // their users would run their own.
 func TestPolicies(t *testing.T) {
 	needNative(t)
-	for _, dir := range []string{"policies/scenarios"} {
-		out, err := exec.Command("bridge", "test", "--policies", "policies", dir).CombinedOutput()
+	for policies, scenarios := range map[string]string{"policies": "policies/scenarios", "policies/cookbook": "policies/cookbook"} {
+		out, err := exec.Command("bridge", "test", "--policies", policies, scenarios).CombinedOutput()
 		if err != nil {
-			t.Errorf("%s: %v\n%s", dir, err, out)
+			t.Errorf("%s: %v\n%s", scenarios, err, out)
+		}
+	}
+}
+
+// TestCookbook vets each policy of the cookbook by itself, and sees that it says
+// what it is not good for, and has a scenario and its line in the list.
+func TestCookbook(t *testing.T) {
+	list, err := os.ReadFile("docs/cookbook.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("policies/cookbook/*.cue")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("the cookbook is empty: %v", err)
+	}
+	for _, file := range files {
+		if out, err := exec.Command("bridge", "vet", "--strict-warnings", file).CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("%v\n%s", err, out)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if intro, _, _ := strings.Cut(string(text), "\nservers: "); !strings.Contains(intro, "does not") && !strings.Contains(intro, "not the first") {
+			t.Errorf("%s does not say what it does not do", file)
+		}
+		scenario := strings.TrimSuffix(file, ".cue") + ".txtar"
+		if _, err := os.Stat(scenario); err != nil {
+			t.Error(err)
+		}
+		for _, link := range []string{file, scenario} {
+			if !strings.Contains(string(list), "](../"+filepath.ToSlash(link)+")") {
+				t.Errorf("docs/cookbook.md has no link to %s", link)
+			}
 		}
 	}
 }

@@ -27,7 +27,7 @@ type Setup struct {
 	Audit   *store.Log   // nil: nothing is written down
 }
 
-// Options are what a Bridge is made of. All fields but Reload and Catalogs are
+// Options are what a Bridge is made of. All fields but Reload and State are
 // needed.
 type Options struct {
 	Setup
@@ -39,9 +39,9 @@ type Options struct {
 	// error leaves things as they are, and is told to the agent and logged.
 	Reload func() (*Setup, error)
 
-	// Catalogs is a folder in which the servers' catalogs are kept, so that those
-	// of servers that are not running are known. "" keeps none.
-	Catalogs string
+	// State is a folder in which the catalogs of servers are kept, so that those
+	// of servers that are not running are known, and logins. "" keeps none.
+	State string
 }
 
 // A Bridge serves one agent.
@@ -61,16 +61,18 @@ type Bridge struct {
 // New makes a bridge. It starts nothing.
 func New(o Options) *Bridge {
 	up := upstream.New(o.Servers, o.Log)
-	if o.Catalogs != "" {
-		up.Keep(o.Catalogs)
+	if o.State != "" {
+		up.Keep(o.State)
 	}
 	g := newGate(up, o.Log)
 	s := newSession(o.Setup, g, o.Log)
 	s.changed = o.Reload
-	return &Bridge{
+	b := &Bridge{
 		upstream: up, version: o.Version, log: o.Log, gate: g, session: s,
 		suspended: map[string]*suspended{},
 	}
+	s.impatient = b.giveUp
+	return b
 }
 
 // Run runs code in the agent's session and tells what became of it. Runs wait

@@ -15,6 +15,10 @@ import (
 // startTimeout bounds the start of a sandbox. It is not the run's own time.
 const startTimeout = 60 * time.Second
 
+// impatience is how long a run waits for its turn before one that waits for an
+// absent agent is given up.
+const impatience = time.Minute
+
 // session is one agent's Python: at most one sandbox at a time, whose
 // variables live until it ends.
 type session struct {
@@ -25,6 +29,8 @@ type session struct {
 
 	changed  func() (*Setup, error) // what the policy is now, as Options.Reload; nil if it never changes
 	reloaded func()                 // called when another policy holds
+
+	impatient func() // called when a run has waited long for its turn
 
 	shelf shelf
 
@@ -147,8 +153,11 @@ func (o *opening) ended() bool {
 // run waits for its turn and for the sandbox, runs the code, and reports.
 func (s *session) run(ctx context.Context, r Request, stream Stream, ask Ask) *Report {
 	report := &Report{Profile: s.profile()}
+	waited := time.AfterFunc(impatience, s.impatient)
+	defer waited.Stop()
 	select {
 	case s.turn <- struct{}{}:
+		waited.Stop()
 		defer func() { <-s.turn }()
 	case <-ctx.Done():
 		return report.cancelled()

@@ -98,6 +98,6 @@ func newRoot(containerfile []byte) *cobra.Command {
 	root.PersistentFlags().String(standInFlag, "", "the servers of the profile are those that stand in for them in the folder `DIR`")
 	root.PersistentFlags().MarkHidden(standInFlag)
 	root.AddCommand(newServe(containerfile), newRun(containerfile), newVet(), newTest(), newDoctor(containerfile),
-		newImage(containerfile), newSchema(), newVersion(), newStandIn())
+		newImage(containerfile), newLogin(), newReplay(), newSchema(), newVersion(), newStandIn())
 	return root
 }

@@ -58,6 +58,9 @@ func (c *choice) discover(p *policy.Profile) (*policy.Profile, error) {
 			StartTimeout: f.StartTimeout, CallTimeout: f.CallTimeout,
 		}
 	}
+	if dir, ok := c.standIns(); ok {
+		list = append(list, standingFound(dir)...)
+	}
 	return p.WithServers(list), nil
 }
 

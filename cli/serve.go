@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -82,13 +81,11 @@ func (c *choice) bridge(level slog.Level) (*bridge.Bridge, func(), error) {
 		}
 		return nil, nil, err
 	}
-	catalogs, err := stateFolder(setup.Profile)
+	folder, err := stateFolder(setup.Profile.State)
 	if err != nil {
 		log.Warn("catalogs of servers are not kept", "err", err)
-	} else {
-		catalogs = filepath.Join(catalogs, "catalogs")
 	}
-	b := bridge.New(bridge.Options{Setup: *setup, Version: version, Log: log, Reload: o.reload, Catalogs: catalogs})
+	b := bridge.New(bridge.Options{Setup: *setup, Version: version, Log: log, Reload: o.reload, State: folder})
 	return b, func() { b.Close(); o.close() }, nil
 }
 

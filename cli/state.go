@@ -35,19 +35,29 @@ func state(p *policy.Profile, log *slog.Logger) (*store.Store, *store.Log, error
 
 // openState opens the folder that a profile names, or the user's own.
 func openState(dir string) (*store.Store, error) {
+	dir, err := stateFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(dir)
+}
+
+// stateFolder is the folder that a profile names, or the user's own. It need not
+// be there.
+func stateFolder(dir string) (string, error) {
 	if dir == "" {
 		usual, err := store.Default()
 		if err != nil {
-			return nil, fmt.Errorf("finding the folder of the bridge's state: %w", err)
+			return "", fmt.Errorf("finding the folder of the bridge's state: %w", err)
 		}
 		dir = usual
 	}
 	if rest, ok := strings.CutPrefix(dir, "~/"); ok {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return nil, fmt.Errorf("finding the home folder: %w", err)
+			return "", fmt.Errorf("finding the home folder: %w", err)
 		}
 		dir = filepath.Join(home, rest)
 	}
-	return store.Open(dir)
+	return dir, nil
 }

@@ -100,7 +100,7 @@ func connected(ts *testscript.TestScript) *agent {
 	return a
 }
 
-// cmdCall calls a tool as code does, in a run of its own:
+// cmdCall calls a tool, in a run of its own:
 //
 //	call SERVER.TOOL [JSON | NAME=TEXT | NAME:=JSON]…
 //
@@ -149,10 +149,14 @@ func cmdCall(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// callCode leaves nothing behind in the session.
+// callCode makes a call past the guest's own check of its arguments, as code can
+// that means harm: what stops it is the policy. It leaves nothing behind in the
+// session.
 const callCode = `print((lambda value: value if isinstance(value, str) else "" if value is None
     else __import__("json").dumps(value, ensure_ascii=False, default=str))(
-    await mcp_servers[%s].call_tool(%s, __import__("json").loads(%s))))`
+    await __import__("_guest.proxy", fromlist=["Call"]).Call(
+        __import__("_guest.hub", fromlist=["current"]).current,
+        "call", %s, %s, __import__("json").loads(%s))))`
 
 // literal is a string as Python reads it, which JSON's are but for a few that no
 // encoder writes.

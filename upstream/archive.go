@@ -33,10 +33,13 @@ type keptTool struct {
 	Annotations  json.RawMessage `json:"annotations,omitempty"`
 }
 
-// Keep has catalogs kept in a folder, which is made when there is one to keep,
-// and taken from it for servers that are not running. It is for use before any
-// server is.
-func (s *Set) Keep(dir string) { s.archive = &archive{dir} }
+// Keep has what is known of servers kept in a folder, which is made when there
+// is something to keep: catalogs, in its folder catalogs, which are taken from
+// there for servers that are not running; and what Login brings, in tokens. It
+// is for use before any server is.
+func (s *Set) Keep(dir string) {
+	s.archive, s.state = &archive{filepath.Join(dir, "catalogs")}, dir
+}
 
 // file is where the catalog of a server is kept. Its name is a sum over the
 // definition, in which secrets are not: references are not expanded, and of
@@ -116,19 +119,7 @@ func (a *archive) save(def Definition, c *catalog) error {
 	if old, err := os.ReadFile(file); err == nil && string(old) == string(text) {
 		return nil
 	}
-	if err := os.MkdirAll(a.dir, 0o700); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(a.dir, ".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(text)
-	if err := errors.Join(err, tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), file)
+	return replace(file, text)
 }
 
 // recall takes the catalog of a server from the archive, once.

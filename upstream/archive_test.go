@@ -11,11 +11,12 @@ import (
 // it has not started, and asks the server itself before it says that a tool is
 // not there.
 func TestCatalogsAreKept(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "catalogs")
+	state := t.TempDir()
+	dir := filepath.Join(state, "catalogs")
 	def := toyDefinition(t)
 	def.Env["SECRET"] = "swordfish"
 	first := open(t, def)
-	first.Keep(dir)
+	first.Keep(state)
 	before, err := first.Tools(t.Context(), "toy")
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +42,7 @@ func TestCatalogsAreKept(t *testing.T) {
 	}
 	def.Command = first.servers["toy"].def.Command
 	second := open(t, def)
-	second.Keep(dir)
+	second.Keep(state)
 	after, err := second.Tools(t.Context(), "toy")
 	if err != nil || names(after) != names(before) || string(after[0].InputSchema) != string(before[0].InputSchema) {
 		t.Errorf("tools = %s, %v, want %s", names(after), err, names(before))
@@ -61,7 +62,7 @@ func TestCatalogsAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	third := open(t, def)
-	third.Keep(dir)
+	third.Keep(state)
 	if again, err := third.Tools(t.Context(), "toy"); err != nil || names(again) != names(before) {
 		t.Errorf("tools = %s, %v", names(again), err)
 	}

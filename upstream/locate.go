@@ -10,7 +10,7 @@ import (
 // started: a program, a folder or a variable that is not there.
 func Locate(def Definition) (string, error) {
 	if def.URL != "" {
-		site, err := newSite(def, os.Environ())
+		site, err := newSite(def, os.Environ(), "")
 		if err != nil {
 			return "", err
 		}

@@ -138,7 +138,7 @@ func (s *server) start() (*conn, error) {
 // nothing of it is left.
 func (s *server) connect() (*conn, error) {
 	if s.def.URL != "" {
-		site, err := newSite(s.def, os.Environ())
+		site, err := newSite(s.def, os.Environ(), s.set.state)
 		if err != nil {
 			return nil, err
 		}

@@ -63,6 +63,7 @@ type Set struct {
 	log     *slog.Logger
 	flights singleflight.Group
 	archive *archive // nil if catalogs are not kept
+	state   string   // the folder in which logins are kept, "" for none
 
 	// life ends with the set: starts that are under way end with it.
 	life context.Context

@@ -14,6 +14,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -33,6 +35,22 @@ func Find(dir, server string) string {
 		}
 	}
 	return ""
+}
+
+// Servers are the names of the servers that something in a folder stands in for.
+func Servers(dir string) []string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, e := range entries {
+		name := strings.TrimSuffix(e.Name(), filepath.Ext(e.Name()))
+		if Find(dir, name) != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // A source is what answers for the tools of a stand-in.

@@ -4,18 +4,15 @@ package docker
 
 import (
 	"bufio"
-	"context"
-	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"bridge/sandbox"
+	"bridge/sandbox/enginetest"
 
 	"github.com/moby/moby/client"
 )
@@ -23,7 +20,8 @@ import (
 // held starts a helper and returns it with the owner that it says it is.
 func held(t *testing.T, e *Engine, name string) (cmd *exec.Cmd, owner string) {
 	t.Helper()
-	cmd = helper(t, name, "BRIDGE_TEST_IMAGE="+imageName(t, e))
+	cmd = enginetest.Helper(t, name, "BRIDGE_TEST_IMAGE="+imageName(t, e))
+	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -37,23 +35,6 @@ func held(t *testing.T, e *Engine, name string) (cmd *exec.Cmd, owner string) {
 		t.Fatalf("the helper says %q", lines.Text())
 	}
 	return cmd, lines.Text()
-}
-
-// vanish waits until no container of the owner is left.
-func vanish(t *testing.T, e *Engine, owner string, bound time.Duration) {
-	t.Helper()
-	at := time.Now()
-	for {
-		left := containers(t, e, labelOwner+"="+owner)
-		if len(left) == 0 {
-			t.Logf("nothing is left after %v", time.Since(at).Round(time.Millisecond))
-			return
-		}
-		if time.Since(at) > bound {
-			t.Fatalf("left after %v: %v", bound, left)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
 }
 
 // reapers counts the processes that look after the owner's containers.
@@ -79,12 +60,12 @@ func TestKilledOwner(t *testing.T) {
 	for _, name := range []string{"session", "flood", "deaf"} {
 		t.Run(name, func(t *testing.T) {
 			cmd, owner := held(t, e, name)
-			if len(containers(t, e, labelOwner+"="+owner)) == 0 {
+			if len(containers(t, labelOwner+"="+owner)) == 0 {
 				t.Error("there is no container to begin with")
 			}
 			cmd.Process.Kill()
 			cmd.Wait()
-			vanish(t, e, owner, 5*time.Second)
+			enginetest.Within(t, func() []string { return containers(t, labelOwner+"="+owner) })
 		})
 	}
 }
@@ -103,83 +84,17 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	}
 	time.Sleep(5 * time.Second) // what the promise allows
 	for _, owner := range owners {
-		if left := containers(t, e, labelOwner+"="+owner); len(left) > 0 {
+		if left := containers(t, labelOwner+"="+owner); len(left) > 0 {
 			t.Errorf("left of %s: %v", owner, left)
 		}
 	}
 }
 
-// TestNothingIsLeft starts and ends sandboxes in every way: no goroutine,
-// descriptor or container of them is left.
-func TestNothingIsLeft(t *testing.T) {
+// TestReaperEnds closes an engine: the process that would look after what it
+// leaves ends with it.
+func TestReaperEnds(t *testing.T) {
 	e := newEngine(t)
-	cycle := func(n int) {
-		b, err := e.Start(t.Context(), allowed(sandbox.Spec{}), []string{"-I", "-c", "print('x' * 1000, flush=True); import sys; sys.stdin.read()"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		switch n % 4 {
-		case 0: // killed at once, nobody reads
-			b.Kill()
-		case 1:
-			io.WriteString(b.Stdin(), "x")
-			b.Stdin().Close()
-			io.ReadAll(b.Stdout())
-		case 2: // killed while somebody reads
-			go io.Copy(io.Discard, b.Stderr())
-			b.Stdout().Read(make([]byte, 1))
-			b.Kill()
-		case 3: // refused, in all ways that make something first
-			canceled, cancel := context.WithCancel(t.Context())
-			cancel()
-			if _, err := e.Start(canceled, allowed(sandbox.Spec{}), nil); !errors.Is(err, context.Canceled) {
-				t.Errorf("start with a canceled context: %v", err)
-			}
-			if _, err := e.Start(t.Context(), allowed(sandbox.Spec{Limits: sandbox.Limits{Files: 1 << 40}}), nil); err == nil {
-				t.Error("start with more files than there can be is no error")
-			}
-			b.Kill()
-		}
-		b.Wait()
-		b.Kill()
-	}
-	for n := range 4 {
-		cycle(n) // what is made once
-	}
-	count := func() (goroutines, files int) {
-		l, err := e.connect(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.client.Close() // connections that wait for the next request
-		entries, err := os.ReadDir("/proc/self/fd")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return runtime.NumGoroutine(), len(entries)
-	}
-	goroutines, files := count()
-	for n := range 30 {
-		cycle(n)
-	}
-	deadline := time.Now().Add(5 * time.Second)
-	g, f := count()
-	for (g > goroutines || f > files) && time.Now().Before(deadline) {
-		time.Sleep(20 * time.Millisecond)
-		g, f = count()
-	}
-	if g > goroutines || f > files {
-		stacks := make([]byte, 1<<20)
-		t.Errorf("%d goroutines, %d before; %d files, %d before\n%s", g, goroutines, f, files, stacks[:runtime.Stack(stacks, true)])
-	}
-	me, err := self()
-	if err != nil {
-		t.Fatal(err)
-	}
-	vanish(t, e, me.String(), 5*time.Second)
-	if len(e.live) != 0 || len(e.orphans) != 0 {
-		t.Errorf("%d sandboxes and %d orphans are still listed", len(e.live), len(e.orphans))
-	}
+	enginetest.Start(t, e, subject.Spec, "pass").Wait()
 	before := reapers(t)
 	e.Close()
 	if after := reapers(t); after != before-1 {
@@ -259,7 +174,7 @@ func TestSweepAtFirst(t *testing.T) {
 		made = append(made, c.ID)
 	}
 	another := New(Options{Image: e.options.Image, Log: e.log})
-	start(t, another, sandbox.Spec{}, "pass").Wait()
+	enginetest.Start(t, another, subject.Spec, "pass").Wait()
 	another.Close()
 	for i, id := range made {
 		_, err := p.client.ContainerInspect(t.Context(), id, client.ContainerInspectOptions{})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bridge/sandbox"
+	"bridge/sandbox/enginetest"
 
 	"github.com/moby/moby/client"
 )
@@ -27,10 +28,10 @@ type daemon struct {
 func newDaemon(t *testing.T) *daemon {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		skip(t, "starting a dockerd needs root")
+		enginetest.Skip(t, "starting a dockerd needs root")
 	}
 	if _, err := exec.LookPath("dockerd"); err != nil {
-		skip(t, "dockerd is not installed; install docker.io")
+		enginetest.Skip(t, "dockerd is not installed; install docker.io")
 	}
 	// The path of a socket has little room.
 	dir, err := os.MkdirTemp("", "bridge-dockerd-")
@@ -111,7 +112,7 @@ func (d *daemon) give(t *testing.T, name string) {
 	t.Helper()
 	from, to := exec.Command("docker", "save", name), exec.Command("docker", "-H", d.host(), "load")
 	if _, err := exec.LookPath("docker"); err != nil {
-		skip(t, "the docker command is not installed; install docker-cli")
+		enginetest.Skip(t, "the docker command is not installed; install docker-cli")
 	}
 	pipe, err := from.StdoutPipe()
 	if err != nil {
@@ -167,14 +168,14 @@ func TestRestart(t *testing.T) {
 				t.Errorf("ready without a daemon: %v", err)
 			}
 			d.start(t)
-			b := start(t, e, sandbox.Spec{}, "print(1 + 1)")
-			if out, stderr, exit := collect(t, b); out != "2\n" || exit != (sandbox.Exit{}) {
+			b := enginetest.Start(t, e, allowed(sandbox.Spec{}), "print(1 + 1)")
+			if out, stderr, exit := enginetest.Collect(t, b); out != "2\n" || exit != (sandbox.Exit{}) {
 				t.Errorf("%q, %+v %s", out, exit, stderr)
 			}
 			deadline := time.Now().Add(5 * time.Second)
-			for len(containers(t, e, labelOwner)) > 0 {
+			for len(containersOn(t, e, labelOwner)) > 0 {
 				if time.Now().After(deadline) {
-					t.Fatalf("left: %v", containers(t, e, labelOwner))
+					t.Fatalf("left: %v", containersOn(t, e, labelOwner))
 				}
 				time.Sleep(50 * time.Millisecond)
 			}

@@ -9,6 +9,7 @@ import traceback
 from importlib.machinery import ModuleSpec
 
 from _guest import hub as state
+from _guest.errors import MCPError
 
 NAME = "user_tools"
 PATH = "/projects/user_tools.py"
@@ -46,7 +47,12 @@ class Saved:
     def fetch(self):
         """Ask for the source, and find the names in it."""
         self.source = ""  # whatever happens, only once
-        self.source = state.current.wire.ask("tools.load", {})["source"]
+        try:
+            self.source = state.current.wire.ask("tools.load", {})["source"]
+        except MCPError as error:
+            if error.data.get("kind") == "memory":
+                raise
+            return  # this host keeps no tools
         self.names = {node.name for node in ast.parse(self.source, PATH).body if isinstance(node, DEFINITION)}
 
     def give(self):

@@ -47,8 +47,12 @@ var environment = map[string]string{
 	"MALLOC_ARENA_MAX": "2",
 }
 
-// masked is what podman shows in a container, and no session needs.
-var masked = []string{"/sys", "/dev/mqueue", "/proc/version", "/proc/keys", "/proc/sysrq-trigger", "/proc/config.gz", "/proc/modules", "/proc/kallsyms"}
+// masked is what podman shows in a container, and no session needs. The first
+// process has the session's user, who must not rewrite it.
+var masked = []string{
+	"/sys", "/dev/mqueue", "/proc/version", "/proc/keys", "/proc/sysrq-trigger", "/proc/config.gz", "/proc/modules", "/proc/kallsyms",
+	"/proc/1/mem", "/proc/1/task/1/mem",
+}
 
 // A plan is a container to be made.
 type plan struct {

@@ -18,6 +18,7 @@ import (
 type liveServer struct {
 	definition upstream.Definition
 	place      string // where it was found, if it is not the policy's own
+	state      string // the folder with the logins
 	tools      []upstream.Tool
 	err        error
 }
@@ -38,15 +39,20 @@ func live(ctx context.Context, p *policy.Policy, log *slog.Logger) ([]finding, e
 			return nil, err
 		}
 		profiles[name] = profile
+		folder, err := stateFolder(profile.State)
+		if err != nil {
+			log.Warn("logins are not known", "err", err)
+		}
 		for _, d := range definitions(profile) {
-			key, err := json.Marshal(d)
+			raw, err := json.Marshal(d)
 			if err != nil {
 				return nil, err
 			}
-			s, ok := servers[string(key)]
+			key := folder + "\n" + string(raw)
+			s, ok := servers[key]
 			if !ok {
-				s = &liveServer{definition: d, place: c.discovery.place(d.Name)}
-				servers[string(key)] = s
+				s = &liveServer{definition: d, place: c.discovery.place(d.Name), state: folder}
+				servers[key] = s
 			}
 			mounts[name] = append(mounts[name], s)
 		}
@@ -69,6 +75,9 @@ func startAll(ctx context.Context, servers map[string]*liveServer, log *slog.Log
 		work.Go(func() {
 			set := upstream.New([]upstream.Definition{s.definition}, log)
 			defer set.Close()
+			if s.state != "" {
+				set.Keep(s.state)
+			}
 			s.tools, s.err = set.Current(ctx, s.definition.Name)
 		})
 	}

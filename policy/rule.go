@@ -41,6 +41,14 @@ type ruling struct {
 	bad  string
 }
 
+// in is the rule as that of the tool, among the tools of its server.
+func (r ruling) in(tools cue.Value, tool string) ruling {
+	if r.args != nil {
+		r.args.tools, r.args.tool = tools, tool
+	}
+	return r
+}
+
 // ruling reads a rule: v is what it says, and id what it is of its server's.
 func (l *loader) ruling(server, id string, at Pos, v cue.Value) ruling {
 	r := ruling{Rule: Rule{Pos: at, ID: server + "\x00" + id}}
@@ -49,7 +57,7 @@ func (l *loader) ruling(server, id string, at Pos, v cue.Value) ruling {
 		return r
 	}
 	if args := lookup(v, "args"); args.Exists() {
-		r.args = &argsRule{l, args}
+		r.args = &argsRule{loader: l, value: args}
 	}
 	result := s.field("result")
 	r.Budget = l.budget(s)

@@ -16,8 +16,8 @@ import (
 // later on it knows nothing of what comes before.
 var arrows = map[string][]string{
 	".":      {"cli"},
-	"cli":    {"bridge", "harness", "harness/standin", "policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman", "upstream", "upstream/clients"},
-	"bridge": {"policy", "sandbox", "upstream"},
+	"cli":    {"bridge", "harness", "harness/standin", "policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman", "store", "upstream", "upstream/clients"},
+	"bridge": {"bridge/toon", "policy", "sandbox", "store", "upstream"},
 	"policy": {"policies"},
 	// Writes docs/policy.md, and is in no binary of ours.
 	"policy/manual":  {"policy"},
@@ -36,7 +36,7 @@ var confined = map[string][]string{
 	"cuelang.org/go":                    {"policy", "harness/standin"},
 	"github.com/mark3labs/mcp-go":       {"bridge", "upstream", "harness"},
 	"github.com/spf13/cobra":            {"cli"},
-	"github.com/rogpeppe/go-internal":   {"harness"},
+	"github.com/rogpeppe/go-internal":   {"harness", "store"},
 	"github.com/elastic/go-seccomp-bpf": {"sandbox"},
 	"github.com/moby/moby":              {"sandbox/docker"},
 	"github.com/moby/profiles":          {"sandbox"},

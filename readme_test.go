@@ -13,7 +13,12 @@ import (
 // blocks returns what README.md has between ```language and ```.
 func blocks(t *testing.T, language string) []string {
 	t.Helper()
-	text, err := os.ReadFile("README.md")
+	return blocksOf(t, "README.md", language)
+}
+
+func blocksOf(t *testing.T, page, language string) []string {
+	t.Helper()
+	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +40,7 @@ func blocks(t *testing.T, language string) []string {
 		}
 	}
 	if len(found) == 0 {
-		t.Fatalf("README.md has no block of %s", language)
+		t.Fatalf("%s has no block of %s", page, language)
 	}
 	return found
 }
@@ -45,6 +50,7 @@ func blocks(t *testing.T, language string) []string {
 func TestReadmePolicy(t *testing.T) {
 	policies, denial := blocks(t, "cue"), strings.Join(blocks(t, ""), "")
 	t.Chdir(t.TempDir())
+	seen := false
 	for _, text := range policies {
 		if err := os.WriteFile("reader.cue", []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -55,8 +61,9 @@ func TestReadmePolicy(t *testing.T) {
 		}
 		profile, err := p.Profile("reader")
 		if err != nil {
-			t.Fatal(err)
+			continue // another one, in which all that can be wrong is its grammar
 		}
+		seen = true
 		if _, err := profile.CheckCall("files", "read_text_file", nil); err != nil {
 			t.Error(err)
 		}
@@ -67,6 +74,9 @@ func TestReadmePolicy(t *testing.T) {
 		if !strings.Contains(denial, err.Error()+"\n") {
 			t.Errorf("README.md does not show the denial as it is:\n%v", err)
 		}
+	}
+	if !seen {
+		t.Error("README.md shows no profile reader")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"bridge/policy"
 	"bridge/upstream"
@@ -13,6 +14,10 @@ import (
 // caller find the right one, and one that is not what its rule wants it to be.
 func (g *gate) known(ctx context.Context, run *record, a *attempt) error {
 	tools, err := g.catalog(ctx, a.server.Name, a.rule)
+	if err == nil && !has(tools, a.tool) {
+		// A catalog that was kept may be older than the tool.
+		tools, err = g.upstream.Current(ctx, a.server.Name)
+	}
 	if err != nil {
 		return serverError(err)
 	}
@@ -22,6 +27,10 @@ func (g *gate) known(ctx context.Context, run *record, a *attempt) error {
 		}
 	}
 	return notFound(a.server, a.tool, g.filter(run, a.server, tools))
+}
+
+func has(tools []upstream.Tool, name string) bool {
+	return slices.ContainsFunc(tools, func(t upstream.Tool) bool { return t.Name == name })
 }
 
 // catalog lists a server's tools. For a rule that asks what the tool is, it is

@@ -13,6 +13,7 @@ import (
 
 	"bridge/policy"
 	"bridge/sandbox"
+	"bridge/store"
 	"bridge/upstream"
 )
 
@@ -22,9 +23,12 @@ type Setup struct {
 	Profile *policy.Profile
 	Engine  sandbox.Engine
 	Servers []upstream.Definition
+	Store   *store.Store // nil: code can keep nothing
+	Audit   *store.Log   // nil: nothing is written down
 }
 
-// Options are what a Bridge is made of. All fields but Reload are needed.
+// Options are what a Bridge is made of. All fields but Reload and State are
+// needed.
 type Options struct {
 	Setup
 	Version string
@@ -34,6 +38,10 @@ type Options struct {
 	// comes to now, or nil if it has not changed since it was last called. An
 	// error leaves things as they are, and is told to the agent and logged.
 	Reload func() (*Setup, error)
+
+	// State is a folder in which the catalogs of servers are kept, so that those
+	// of servers that are not running are known, and logins. "" keeps none.
+	State string
 }
 
 // A Bridge serves one agent.
@@ -53,13 +61,18 @@ type Bridge struct {
 // New makes a bridge. It starts nothing.
 func New(o Options) *Bridge {
 	up := upstream.New(o.Servers, o.Log)
+	if o.State != "" {
+		up.Keep(o.State)
+	}
 	g := newGate(up, o.Log)
 	s := newSession(o.Setup, g, o.Log)
 	s.changed = o.Reload
-	return &Bridge{
+	b := &Bridge{
 		upstream: up, version: o.Version, log: o.Log, gate: g, session: s,
 		suspended: map[string]*suspended{},
 	}
+	s.impatient = b.giveUp
+	return b
 }
 
 // Run runs code in the agent's session and tells what became of it. Runs wait

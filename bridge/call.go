@@ -24,6 +24,7 @@ type attempt struct {
 	state  string    // as in a Call
 	bytes  int       // of the result that code was given
 	err    error     // why it has no result, as code is told
+	denied error     // the policy's own word, if it denied it
 
 	set func(state string) // notes it in the run's record, too
 }
@@ -32,19 +33,25 @@ func (a *attempt) name() string { return a.server.Name + "." + a.tool }
 
 // call makes one tools/call if the policy allows it.
 func (g *gate) call(ctx context.Context, run *record, name, tool string, args json.RawMessage) (any, error) {
-	s, err := g.server(run, name)
-	if err != nil {
-		return nil, err
-	}
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	a := &attempt{server: s, tool: tool, args: args, began: time.Now(), state: neverSent}
+	a := &attempt{tool: tool, args: args, began: time.Now(), state: neverSent}
+	s, err := g.server(run, name)
+	if err != nil {
+		a.server.Name, a.err = name, err
+		if _, mounted := find(run.mounted, name); !mounted {
+			a.denied = &policy.UnknownServer{Server: name, Profile: run.profile.Name}
+		}
+		g.ended(run, a)
+		return nil, err
+	}
+	a.server = s
 	note := run.add(s.Name, tool)
 	a.set = func(state string) { a.state = state; note(state) }
 	result, err := g.try(ctx, run, a)
 	a.bytes, a.err = len(result), err
-	g.ended(a)
+	g.ended(run, a)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +59,8 @@ func (g *gate) call(ctx context.Context, run *record, name, tool string, args js
 }
 
 // ended is told of every attempt, once, when all of it is known.
-func (g *gate) ended(a *attempt) {
+func (g *gate) ended(run *record, a *attempt) {
+	run.entry.call(run.profile, a)
 	level := slog.LevelDebug
 	attrs := []any{"server", a.server.Name, "tool", clip(a.tool), "state", a.state, "after", time.Since(a.began).Round(time.Microsecond), "bytes", a.bytes}
 	if a.rule.Pos != (policy.Pos{}) {
@@ -106,6 +114,7 @@ func (g *gate) try(ctx context.Context, run *record, a *attempt) (json.RawMessag
 func (g *gate) check(run *record, a *attempt) error {
 	decision, err := run.profile.CheckCall(a.server.Name, a.tool, a.args)
 	if err != nil {
+		a.denied = err
 		return refuse("policy", "%v", err)
 	}
 	a.rule, a.args = decision.Rule, decision.Args

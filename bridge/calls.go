@@ -35,6 +35,8 @@ type record struct {
 	servers   []mount         // those that this run may use
 	over      <-chan struct{} // closed when the run has ended or was stopped
 	confirmer *confirmer
+	kept      *kept
+	entry     *entry        // of the run, in the audit log
 	used      ledger        // of the budgets per run
 	slots     chan struct{} // one for each call that may be in flight at once
 

@@ -94,9 +94,10 @@ func visible(text string) string {
 // confirmer has a person confirm the calls of one run. One question at a time
 // is shown; the run's clock stands still meanwhile.
 type confirmer struct {
-	ask   Ask
-	clock *clock
-	turn  chan struct{} // held while a question is shown
+	ask      Ask
+	patience time.Duration
+	clock    *clock
+	turn     chan struct{} // held while a question is shown
 
 	mu      sync.Mutex // guards what follows
 	open    map[string]*inquiry
@@ -112,7 +113,7 @@ type inquiry struct {
 }
 
 func newConfirmer(ask Ask, c *clock) *confirmer {
-	return &confirmer{ask: ask, clock: c, turn: make(chan struct{}, 1), open: map[string]*inquiry{}, settled: map[string]error{}}
+	return &confirmer{ask: ask, patience: patience, clock: c, turn: make(chan struct{}, 1), open: map[string]*inquiry{}, settled: map[string]error{}}
 }
 
 // confirm returns nil if a person allows the call. Calls of one tool that come
@@ -175,7 +176,7 @@ func (c *confirmer) put(ctx context.Context, key string, i *inquiry) error {
 	case settled:
 		return err
 	}
-	bounded, cancel := context.WithTimeout(ctx, patience)
+	bounded, cancel := context.WithTimeout(ctx, c.patience)
 	defer cancel()
 	answer, err := c.ask(bounded, i.Question)
 	c.mu.Lock()
@@ -184,7 +185,7 @@ func (c *confirmer) put(ctx context.Context, key string, i *inquiry) error {
 	case ctx.Err() != nil:
 		return errStopped
 	case bounded.Err() != nil:
-		c.absent = fmt.Errorf("nobody answered within %v, and nobody is asked again in this run", patience)
+		c.absent = fmt.Errorf("nobody answered within %v, and nobody is asked again in this run", c.patience)
 		return c.absent
 	case err != nil:
 		return err

@@ -39,11 +39,17 @@ func (g *gate) tool(ctx context.Context, run *record, name, tool string) (any, e
 	if err != nil {
 		return nil, err
 	}
-	tools, err := g.allowed(ctx, run, s)
+	tools, err := g.upstream.Tools(ctx, s.Name)
 	if err != nil {
-		return nil, err
+		return nil, serverError(err)
 	}
-	for _, t := range tools {
+	if _, read := g.upstream.Known(s.Name); !read && !lists(tools, tool) {
+		// It was kept by an earlier bridge, and may be older than the tool.
+		if tools, err = g.upstream.Current(ctx, s.Name); err != nil {
+			return nil, serverError(err)
+		}
+	}
+	for _, t := range g.filter(run, s, tools) {
 		if t.Name == tool || t.Alias == tool {
 			return t, nil
 		}
@@ -56,7 +62,24 @@ func (g *gate) tool(ctx context.Context, run *record, name, tool string) (any, e
 		_, err := run.profile.CheckCall(s.Name, tool, nil)
 		return nil, refuse("policy", "%v", err)
 	}
-	return nil, g.known(ctx, run, &attempt{server: s, tool: tool, rule: rule})
+	if err := g.known(ctx, run, &attempt{server: s, tool: tool, rule: rule}); err != nil {
+		return nil, err
+	}
+	return nil, notFound(s, tool, g.filter(run, s, tools)) // it came just now
+}
+
+// lists tells whether a tool is among others, by its name or alias.
+func lists(tools []upstream.Tool, tool string) bool {
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.Name)
+	}
+	for name, alias := range upstream.Aliases(names) {
+		if name == tool || alias == tool {
+			return true
+		}
+	}
+	return false
 }
 
 // allowed lists the tools of a server that the profile allows, starting the

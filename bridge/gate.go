@@ -82,6 +82,8 @@ func (g *gate) serve(ctx context.Context, method string, params json.RawMessage)
 		return g.search(ctx, run, p.Query, p.Limit, p.Servers)
 	case "servers":
 		return map[string]any{"servers": run.servers}, nil
+	case "memory.load", "memory.save", "memory.delete", "memory.list", "tools.load", "tools.save":
+		return run.kept.serve(ctx, method, params)
 	case "manual":
 		return map[string]string{"text": manual(run.profile, run.servers)}, nil
 	default:

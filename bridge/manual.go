@@ -17,11 +17,11 @@ A stateful Python session in a sandbox without network: variables, imports and f
 from run to run. Top-level await works; the value of the last expression is shown.
 
 Limits of profile %q: memory %s, %g processors, %d processes, /workspace %s, /tmp %s; a run may take %d s, at most %d s.
-
+%s
 ## Servers
 
 `, p.Name, size(p.Limits.Memory), p.Limits.CPUs, p.Limits.PIDs, size(p.Limits.Workspace), size(p.Limits.Tmp),
-		int(p.Timeout.Default.Seconds()), int(p.Timeout.Max.Seconds()))
+		int(p.Timeout.Default.Seconds()), int(p.Timeout.Max.Seconds()), remembers(p))
 	if len(servers) == 0 {
 		b.WriteString("This session reaches no servers.\n")
 		return b.String()
@@ -52,4 +52,15 @@ Limits of profile %q: memory %s, %g processors, %d processes, /workspace %s, /tm
 - errors: `+"`mcp.ToolError`, `mcp.PolicyError`, `mcp.ServerError`"+`
 `, a)
 	return b.String()
+}
+
+// remembers says what code can keep for later sessions.
+func remembers(p *policy.Profile) string {
+	switch p.Memory.Mode {
+	case "on":
+		return fmt.Sprintf("\nKept for later sessions, up to %s: `save_memory(key, json)`, `load_memory(key)`, `update_memory(key, f)`, `list_memories()`; `save_tool(function)`.\n", size(p.Memory.Bytes))
+	case "readOnly":
+		return "\nKept by earlier sessions: `list_memories()`, `load_memory(key)`.\n"
+	}
+	return ""
 }

@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"fmt"
-	"reflect"
 
 	"bridge/policy"
 )
@@ -42,9 +41,8 @@ func (s *session) reload() *policy.Profile {
 	}
 	s.log.Info("the policy has changed and is in force", "profile", setup.Profile.Name)
 	s.gate.upstream.Update(setup.Servers)
+	renewed := s.take(*setup)
 	s.mu.Lock()
-	renewed := s.setup.Engine != setup.Engine || !reflect.DeepEqual(Spec(old), Spec(setup.Profile))
-	s.setup = *setup
 	used := s.used
 	s.mu.Unlock()
 	if renewed {

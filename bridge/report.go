@@ -36,6 +36,8 @@ type Report struct {
 	Lost     bool     // the session is gone
 	Calls    []Call
 	Further  int // calls beyond those listed
+
+	attachments attachments
 }
 
 // invalid reports a request that could not be run.

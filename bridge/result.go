@@ -1,9 +1,11 @@
 package bridge
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
+	"bridge/bridge/toon"
 	"bridge/sandbox"
 )
 
@@ -23,6 +25,7 @@ type structured struct {
 	Session        string             `json:"session,omitempty"`
 	Calls          []Call             `json:"calls,omitempty"`
 	Truncated      bool               `json:"truncated,omitempty"`
+	Files          []attachedFile     `json:"files,omitempty"`
 }
 
 // words returns a report as text and as structured content. Both hold the
@@ -30,7 +33,7 @@ type structured struct {
 func (r *Report) words() (string, structured) {
 	s := structured{
 		Status: r.Status, Error: r.exception(), ExitCode: r.ExitCode, Servers: r.Servers,
-		TimeoutSeconds: int(r.Timeout.Seconds()),
+		TimeoutSeconds: int(r.Timeout.Seconds()), Files: r.attachments.files,
 	}
 	switch {
 	case r.Lost:
@@ -41,18 +44,7 @@ func (r *Report) words() (string, structured) {
 	if r.Status == ValidationError {
 		s.TimeoutSeconds = 0
 	}
-	traceback := ""
-	if s.Error != nil {
-		traceback = s.Error.Traceback
-	}
-	value := ""
-	if r.Result.Value != nil {
-		value = *r.Result.Value
-	}
-	pieces := []piece{
-		pieceOf(r.Result.Background), pieceOf(r.Result.Stdout),
-		{head: value}, pieceOf(r.Result.Stderr), {head: traceback},
-	}
+	pieces := r.pieces()
 	s.Truncated = fit(pieces, r.budget())
 	s.Background, s.Stdout, s.Result, s.Stderr = pieces[0].String(), pieces[1].String(), pieces[2].String(), pieces[3].String()
 	if s.Error != nil {
@@ -61,7 +53,45 @@ func (r *Report) words() (string, structured) {
 	if !r.ByItself() {
 		s.Calls = r.Calls
 	}
-	return r.text(&s), s
+	return r.formatted(&s), s
+}
+
+// formatted is the text in the format that the profile wants.
+func (r *Report) formatted(s *structured) string {
+	var text string
+	var err error
+	switch r.Profile.Format {
+	case "toon":
+		text, err = toon.Marshal(s)
+	case "json":
+		var b []byte
+		b, err = json.Marshal(s)
+		text = string(b)
+	default:
+		return r.text(s)
+	}
+	if err != nil {
+		return r.text(s)
+	}
+	return text
+}
+
+// pieceNames are what the pieces of a report are.
+var pieceNames = [...]string{"background", "stdout", "value", "stderr", "traceback"}
+
+// pieces are the texts of a report, each of any length.
+func (r *Report) pieces() []piece {
+	value, traceback := "", ""
+	if r.Result.Value != nil {
+		value = *r.Result.Value
+	}
+	if e := r.exception(); e != nil {
+		traceback = e.Traceback
+	}
+	return []piece{
+		pieceOf(r.Result.Background), pieceOf(r.Result.Stdout),
+		{head: value}, pieceOf(r.Result.Stderr), {head: traceback},
+	}
 }
 
 func (r *Report) budget() int {
@@ -129,7 +159,14 @@ func (r *Report) text(s *structured) string {
 		b.add(s.Error.Type + ": " + s.Error.Message)
 	}
 	r.addCalls(&b, s.Calls)
-	if b.Len() == 0 {
+	for _, note := range r.attachments.notes {
+		b.add("note: " + note)
+	}
+	switch {
+	case b.Len() > 0:
+	case len(r.attachments.images) > 0:
+		return "Success (" + count(len(r.attachments.images), "image", "images") + ")"
+	default:
 		return "Success (no output)"
 	}
 	return strings.TrimSuffix(b.String(), "\n")

@@ -92,6 +92,7 @@ type conn struct {
 	waiting     int
 	asked       map[string]chan message // requests to the agent, by the id's bytes
 	serial      int                     // of these
+	greeted     bool                    // by a handshake, so before 2026-07-28
 	client      mcp.ClientCapabilities  // of the handshake
 	listen      json.RawMessage         // id of the last subscriptions/listen
 	wanted      mcp.SubscriptionFilter  // of it
@@ -102,66 +103,6 @@ func closed() <-chan struct{} {
 	close(c)
 	return c
 }
-
-func (c *conn) Initialize() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.initialized = true
-}
-
-func (c *conn) Initialized() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.initialized
-}
-
-// What the library wants of a session that knows its client.
-
-func (c *conn) GetClientInfo() mcp.Implementation { return mcp.Implementation{} }
-func (c *conn) SetClientInfo(mcp.Implementation)  {}
-
-func (c *conn) GetClientCapabilities() mcp.ClientCapabilities {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.client
-}
-
-func (c *conn) SetClientCapabilities(client mcp.ClientCapabilities) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.client = client
-}
-
-// What it wants of one whose notifications are asked for, since 2026-07-28.
-
-func (c *conn) SetSubscriptionFilter(wanted mcp.SubscriptionFilter) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.wanted = wanted
-}
-
-func (c *conn) SubscriptionFilter() (mcp.SubscriptionFilter, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.wanted, !c.wanted.IsEmpty()
-}
-
-// toolsChanged tells an agent that listens that the tool is described anew. The
-// library tells those that have greeted the bridge.
-func (c *conn) toolsChanged() {
-	wanted, _ := c.SubscriptionFilter()
-	c.mu.Lock()
-	id := c.listen
-	greeted := c.initialized
-	c.mu.Unlock()
-	if wanted.ToolsListChanged && !greeted {
-		c.send(outgoing{JSONRPC: mcp.JSONRPC_VERSION, Method: mcp.MethodNotificationToolsListChanged,
-			Params: map[string]any{"_meta": map[string]any{mcp.MetaKeySubscriptionID: id}}})
-	}
-}
-
-func (c *conn) NotificationChannel() chan<- mcp.JSONRPCNotification { return c.notes }
-func (c *conn) SessionID() string                                   { return "stdio" }
 
 // message is what the loop itself needs to know of a line.
 type message struct {
@@ -245,6 +186,8 @@ func (c *conn) request(ctx context.Context, m message, line []byte, answered fun
 	case m.Method == "subscriptions/listen":
 		c.listens = append(c.listens, cancel)
 		c.listen = m.ID
+	case m.Method == "initialize":
+		c.greeted = true
 	}
 	c.mu.Unlock()
 

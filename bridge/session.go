@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"sync"
 	"time"
 
@@ -14,22 +15,33 @@ import (
 // startTimeout bounds the start of a sandbox. It is not the run's own time.
 const startTimeout = 60 * time.Second
 
+// impatience is how long a run waits for its turn before one that waits for an
+// absent agent is given up.
+const impatience = time.Minute
+
 // session is one agent's Python: at most one sandbox at a time, whose
 // variables live until it ends.
 type session struct {
-	gate *gate
-	log  *slog.Logger
-	turn chan struct{} // held by the one run that is going on
+	gate  *gate
+	audit *audit
+	log   *slog.Logger
+	turn  chan struct{} // held by the one run that is going on
 
 	changed  func() (*Setup, error) // what the policy is now, as Options.Reload; nil if it never changes
 	reloaded func()                 // called when another policy holds
+
+	impatient func() // called when a run has waited long for its turn
+
+	shelf shelf
 
 	ctx context.Context // ends with the session
 	end context.CancelFunc
 
 	mu      sync.Mutex // guards what follows
 	setup   Setup
+	kept    *kept
 	notes   []string // for the next run's report
+	count   int      // of runs that were begun
 	box     *opening // nil: no sandbox
 	used    bool     // a run has been started in some sandbox before
 	ahead   bool     // whether the next sandbox is prepared while one is there
@@ -46,9 +58,22 @@ type opening struct {
 }
 
 func newSession(setup Setup, g *gate, log *slog.Logger) *session {
-	s := &session{setup: setup, gate: g, log: log, turn: make(chan struct{}, 1)}
+	s := &session{gate: g, audit: newAudit(log), log: log, turn: make(chan struct{}, 1)}
+	s.take(setup)
 	s.ctx, s.end = context.WithCancel(context.Background())
 	return s
+}
+
+// take makes a setup the one that holds, and tells whether it wants sandboxes
+// that are not as before.
+func (s *session) take(setup Setup) bool {
+	kept := newKept(setup.Profile, setup.Store, s.log)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, before := s.setup, s.kept
+	s.setup, s.kept = setup, kept
+	return old.Profile != nil && (old.Engine != setup.Engine ||
+		!reflect.DeepEqual(before.show(Spec(old.Profile)), kept.show(Spec(setup.Profile))))
 }
 
 // warm starts a sandbox in the background if there is none. From now on there
@@ -76,7 +101,7 @@ func (s *session) open() *opening {
 		close(o.done)
 		return o
 	}
-	engine, spec := s.setup.Engine, Spec(s.setup.Profile)
+	engine, spec := s.setup.Engine, s.kept.show(Spec(s.setup.Profile))
 	s.running.Go(func() {
 		defer close(o.done)
 		ctx, cancel := context.WithTimeout(s.ctx, startTimeout)
@@ -128,8 +153,11 @@ func (o *opening) ended() bool {
 // run waits for its turn and for the sandbox, runs the code, and reports.
 func (s *session) run(ctx context.Context, r Request, stream Stream, ask Ask) *Report {
 	report := &Report{Profile: s.profile()}
+	waited := time.AfterFunc(impatience, s.impatient)
+	defer waited.Stop()
 	select {
 	case s.turn <- struct{}{}:
+		waited.Stop()
 		defer func() { <-s.turn }()
 	case <-ctx.Done():
 		return report.cancelled()
@@ -137,6 +165,8 @@ func (s *session) run(ctx context.Context, r Request, stream Stream, ask Ask) *R
 		return report.failed(errors.New("the bridge is closing; nothing ran"))
 	}
 	p := s.reload()
+	kept, entry := s.begin(r.Code)
+	defer func() { entry.ended(report) }()
 	report.Profile, report.Timeout = p, p.Timeout.Default
 	if r.Timeout != nil {
 		report.Timeout = time.Duration(*r.Timeout) * time.Second
@@ -166,8 +196,9 @@ func (s *session) run(ctx context.Context, r Request, stream Stream, ask Ask) *R
 		report.New = p.Session.Persist && s.used && !o.used
 		first := !o.used
 		s.used, o.used = true, true
+		s.count++
 		s.mu.Unlock()
-		run := &record{profile: p, mounted: mounted, servers: servers}
+		run := &record{profile: p, mounted: mounted, servers: servers, kept: kept, entry: entry}
 		err := s.execute(ctx, o.box, r, run, stream, ask, report)
 		var gone *sandbox.Loss
 		if err == nil {
@@ -181,21 +212,33 @@ func (s *session) run(ctx context.Context, r Request, stream Stream, ask Ask) *R
 	}
 }
 
+// begin opens the entry of a run, and what its code can keep.
+func (s *session) begin(code string) (*kept, *entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kept, s.audit.begin(s.setup.Audit, s.setup.Profile, code)
+}
+
 // execute runs the code in a sandbox that is ready. An error means that
 // nothing ran.
 func (s *session) execute(ctx context.Context, box *sandbox.Session, r Request, run *record, stream Stream, ask Ask, report *Report) error {
 	clock, ctx, cancel := newClock(ctx, report.Timeout)
 	defer cancel()
 	run.over, run.confirmer = ctx.Done(), newConfirmer(ask, clock)
+	run.entry.start()
 	s.gate.open(run)
 	defer s.gate.close()
 	stop := context.AfterFunc(s.ctx, cancel)
 	defer stop()
-	result, err := box.Run(ctx, sandbox.Run{Code: r.Code, Servers: run.servers, Output: run.profile.Output, Stream: stream})
+	result, err := box.Run(ctx, sandbox.Run{
+		Code: r.Code, Servers: run.servers, Stream: stream,
+		Output: max(run.profile.Output, wholeOutput), Value: run.profile.Output,
+	})
 	if err != nil {
 		return err
 	}
 	report.fill(result)
+	report.attach(&s.shelf, s.count)
 	report.Calls, report.Further = run.list()
 	if !run.profile.Session.Persist {
 		box.Close()

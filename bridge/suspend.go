@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -18,6 +19,9 @@ type suspended struct {
 	ended  chan struct{} // closed when report is set
 	report *Report
 	asks   *asked // what the result was that is to be answered
+
+	left    chan struct{} // closed when the agent is not expected back
+	leaving sync.Once
 }
 
 // asked is a question on its way.
@@ -33,9 +37,9 @@ const confirmID = "confirm"
 const maxSuspended = 8
 
 // suspendable makes a run that is not bound to the request that begins it.
-func (b *Bridge) suspendable(ctx context.Context, r Request) *mcp.CallToolResult {
+func (b *Bridge) suspendable(ctx context.Context, r Request, stream Stream) *mcp.CallToolResult {
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s := &suspended{cancel: cancel, asked: make(chan *asked), ended: make(chan struct{})}
+	s := &suspended{cancel: cancel, asked: make(chan *asked), ended: make(chan struct{}), left: make(chan struct{})}
 	b.mu.Lock()
 	if b.closed {
 		b.mu.Unlock()
@@ -45,25 +49,42 @@ func (b *Bridge) suspendable(ctx context.Context, r Request) *mcp.CallToolResult
 	b.runs.Go(func() {
 		defer cancel()
 		defer close(s.ended)
-		s.report = b.Run(own, r, nil, s.ask)
+		s.report = b.Run(own, r, stream, s.ask)
 	})
 	b.mu.Unlock()
 	return b.await(ctx, s)
 }
+
+var errLeft = errors.New("the agent did not come back with an answer, and another run waits")
 
 // ask is the Ask of the run.
 func (s *suspended) ask(ctx context.Context, q Question) (Answer, error) {
 	a := &asked{Question: q, answer: make(chan Answer, 1)}
 	select {
 	case s.asked <- a:
+	case <-s.left:
+		return Deny, errLeft
 	case <-ctx.Done():
 		return Deny, ctx.Err()
 	}
 	select {
 	case answer := <-a.answer:
 		return answer, nil
+	case <-s.left:
+		return Deny, errLeft
 	case <-ctx.Done():
 		return Deny, ctx.Err()
+	}
+}
+
+// giveUp ends the wait of runs for agents that have not come back, because
+// another run has waited long for its turn. Only here can an agent have left
+// without a word: in a request that is open it would be cancelled.
+func (b *Bridge) giveUp() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.suspended {
+		s.leaving.Do(func() { close(s.left) })
 	}
 }
 

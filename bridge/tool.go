@@ -26,6 +26,7 @@ func (b *Bridge) newServer() *server.MCPServer {
 			p := b.session.profile()
 			return []mcp.ResourceContents{mcp.TextResourceContents{URI: manualURI, MIMEType: "text/markdown", Text: manual(p, aliased(p))}}, nil
 		})
+	b.addSession(s)
 	return s
 }
 
@@ -88,16 +89,18 @@ func (b *Bridge) runPython(ctx context.Context, call mcp.CallToolRequest) (*mcp.
 	if err != nil {
 		return (&Report{Profile: p}).invalid(err).toolResult(), nil
 	}
+	progress := newProgress(ctx, call)
+	defer progress.close()
 	if asksByResult(ctx) {
-		return b.suspendable(ctx, r), nil
+		return b.suspendable(ctx, r, progress.stream()), nil
 	}
-	return b.Run(ctx, r, nil, askByRequest(ctx)).toolResult(), nil
+	return b.Run(ctx, r, progress.stream(), askByRequest(ctx)).toolResult(), nil
 }
 
 func (r *Report) toolResult() *mcp.CallToolResult {
 	text, content := r.words()
 	return &mcp.CallToolResult{
-		Content:           []mcp.Content{mcp.NewTextContent(text)},
+		Content:           append([]mcp.Content{mcp.NewTextContent(text)}, r.attachments.blocks()...),
 		StructuredContent: content,
 		IsError:           r.Status != Success,
 	}

@@ -6,10 +6,31 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
+
+	"golang.org/x/term"
 
 	"bridge/bridge"
 )
+
+// asker asks whoever sits at the terminal, if stdin is one. The function ends
+// it.
+func asker() (bridge.Ask, func()) {
+	none := func() {}
+	switch {
+	case !term.IsTerminal(int(os.Stdin.Fd())):
+		return askNobody, none
+	case term.IsTerminal(int(os.Stderr.Fd())):
+		return askOn(os.Stdin, os.Stderr), none
+	}
+	// What the code prints goes elsewhere, which the question must not.
+	tty, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0)
+	if err != nil {
+		return askNobody, none
+	}
+	return askOn(os.Stdin, tty), func() { tty.Close() }
+}
 
 // askOn asks a person at a terminal: what is typed comes from in.
 func askOn(in io.Reader, out io.Writer) bridge.Ask {
@@ -49,5 +70,5 @@ func askOn(in io.Reader, out io.Writer) bridge.Ask {
 
 // askNobody is for a run without a terminal.
 func askNobody(context.Context, bridge.Question) (bridge.Answer, error) {
-	return bridge.Deny, errors.New("a person must confirm it, and stdin and stderr are no terminal to ask one at")
+	return bridge.Deny, errors.New("a person must confirm it, and stdin is no terminal to ask one at")
 }

@@ -75,6 +75,8 @@ that are built in, "default" and "strict". The current folder is never searched.
 Variables of the environment choose where a profile leaves a choice, such as
 MCP_BRIDGE_MEMORY_LIMIT=2g; "bridge schema" lists them. MCP_BRIDGE_LOG_LEVEL is
 the level of what is logged on stderr: debug, info, warn or error.
+MCP_SERVERS_CONFIG is one more file of servers for profiles that discover
+"clients". MCP_BRIDGE_ALLOW_SELF_SERVER=true lets a bridge mount a bridge.
 
 Exit status: 0; 1 for a mistake in a policy, a profile or a sandbox that does not
 start; 2 for a mistake on the command line. bridge run exits as the code does.`
@@ -96,6 +98,6 @@ func newRoot(containerfile []byte) *cobra.Command {
 	root.PersistentFlags().String(standInFlag, "", "the servers of the profile are those that stand in for them in the folder `DIR`")
 	root.PersistentFlags().MarkHidden(standInFlag)
 	root.AddCommand(newServe(containerfile), newRun(containerfile), newVet(), newTest(), newDoctor(containerfile),
-		newImage(containerfile), newSchema(), newVersion(), newStandIn())
+		newImage(containerfile), newLogin(), newReplay(), newSchema(), newVersion(), newStandIn())
 	return root
 }

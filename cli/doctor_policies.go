@@ -38,18 +38,26 @@ func (c *choice) examinePolicies() (*policy.Profile, []check) {
 		return nil, found(err, "bridge doctor --profile NAME, without what is said to be wrong")
 	}
 	checks = append(checks, check{"profile", ok, fmt.Sprintf("%q", p.Name), ""})
+	checks = append(checks, c.discovery.examine()...)
 	for _, d := range definitions(p) {
-		checks = append(checks, examineServer(d))
+		checks = append(checks, examineServer(d, c.discovery.place(d.Name)))
 	}
 	return p, checks
 }
 
-// examineServer looks for what a server is started with. It does not start it.
-func examineServer(d upstream.Definition) check {
+// examineServer looks for what a server is started with, or where it is. It
+// does not start it. One that was found is at a place in a client's
+// configuration, and that it cannot be started is no fault of the policy's.
+func examineServer(d upstream.Definition, place string) check {
 	what := fmt.Sprintf("server %q", d.Name)
 	path, err := upstream.Locate(d)
-	if err != nil {
+	switch {
+	case err != nil && place != "":
+		return check{what, warn, err.Error(), "install the program, set the variable, or correct " + place}
+	case err != nil:
 		return check{what, fail, err.Error(), "install the program, set the variable, or correct servers: " + d.Name + " in the policy"}
+	case place != "":
+		path += ", of " + place
 	}
 	return check{what, ok, path, ""}
 }

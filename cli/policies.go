@@ -20,6 +20,7 @@ type choice struct {
 
 	containerfile []byte         // of the bridge's own image
 	cmd           *cobra.Command // whose flags these are
+	discovery     *discovery     // of the profile that was last loaded
 }
 
 func (c *choice) flags(cmd *cobra.Command) {
@@ -29,7 +30,8 @@ func (c *choice) flags(cmd *cobra.Command) {
 }
 
 // load reads the policies and finds the profile, with what the environment
-// chooses where the profile leaves a choice.
+// chooses where the profile leaves a choice, and with the servers that it
+// discovers.
 func (c *choice) load() (*policy.Profile, error) {
 	p, err := policy.Load(c.paths())
 	if err != nil {
@@ -39,7 +41,11 @@ func (c *choice) load() (*policy.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.Profile(c.profile, overrides...)
+	profile, err := p.Profile(c.profile, overrides...)
+	if err != nil {
+		return nil, err
+	}
+	return c.discover(profile)
 }
 
 // paths are where the policies are: as the command line says, else the

@@ -30,10 +30,13 @@ func (o *origin) setup() (*bridge.Setup, error) {
 	if err != nil {
 		return nil, err
 	}
-	servers, err := o.choice.replaced(definitions(p))
-	if err != nil {
-		return nil, err
+	servers := definitions(p)
+	if dir, ok := o.choice.standIns(); ok {
+		if p, servers, err = standing(dir, p, servers); err != nil {
+			return nil, err
+		}
 	}
+	o.choice.discovery.log(o.log)
 	// An engine is what the profile names; what its sandboxes are like is told
 	// with each of them.
 	if o.engine == nil || o.profile.Engine != p.Engine {
@@ -41,13 +44,17 @@ func (o *origin) setup() (*bridge.Setup, error) {
 		o.engines = append(o.engines, o.engine)
 	}
 	o.profile = p
-	return &bridge.Setup{Profile: p, Engine: o.engine, Servers: servers}, nil
+	kept, audit, err := state(p, o.log)
+	if err != nil {
+		return nil, err
+	}
+	return &bridge.Setup{Profile: p, Engine: o.engine, Servers: servers, Store: kept, Audit: audit}, nil
 }
 
 // reload is the setup if a file of the policies has changed since they were
-// last read, else nil.
+// last read, or one of the configurations that servers are found in, else nil.
 func (o *origin) reload() (*bridge.Setup, error) {
-	if o.state() == o.seen {
+	if o.state() == o.seen && !o.choice.discovery.outdated() {
 		return nil, nil
 	}
 	return o.setup()

@@ -10,7 +10,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"bridge/bridge"
 )
@@ -74,10 +73,8 @@ func run(c *choice, r bridge.Request) error {
 	ctx, stop := signals()
 	defer stop()
 	t := terminal{out: os.Stdout, err: os.Stderr}
-	ask := bridge.Ask(askNobody)
-	if term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stderr.Fd())) {
-		ask = askOn(os.Stdin, os.Stderr)
-	}
+	ask, leave := asker()
+	defer leave()
 	report := b.Run(ctx, r, t.write, ask)
 	return t.finish(report)
 }

@@ -81,7 +81,11 @@ func (c *choice) bridge(level slog.Level) (*bridge.Bridge, func(), error) {
 		}
 		return nil, nil, err
 	}
-	b := bridge.New(bridge.Options{Setup: *setup, Version: version, Log: log, Reload: o.reload})
+	folder, err := stateFolder(setup.Profile.State)
+	if err != nil {
+		log.Warn("catalogs of servers are not kept", "err", err)
+	}
+	b := bridge.New(bridge.Options{Setup: *setup, Version: version, Log: log, Reload: o.reload, State: folder})
 	return b, func() { b.Close(); o.close() }, nil
 }
 
@@ -91,7 +95,8 @@ func definitions(p *policy.Profile) []upstream.Definition {
 	var list []upstream.Definition
 	for _, s := range p.Servers {
 		list = append(list, upstream.Definition{
-			Name: s.Name, Description: s.Description, Command: s.Command, Args: s.Args, Env: s.Env, Cwd: s.Cwd,
+			Name: s.Name, Description: s.Description, Command: s.Command, Args: s.Args, Env: s.Env,
+			EnvFile: s.EnvFile, Cwd: s.Cwd, URL: s.URL, Headers: s.Headers, Transport: s.Transport,
 			StartTimeout: s.StartTimeout, CallTimeout: s.CallTimeout,
 		})
 	}

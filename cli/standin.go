@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"bridge/harness/standin"
+	"bridge/policy"
 	"bridge/upstream"
 )
 
@@ -29,17 +31,26 @@ func (c *choice) standIns() (string, bool) {
 	return flag.Value.String(), flag.Changed
 }
 
-// replaced are the definitions of what is started for the servers.
-func (c *choice) replaced(servers []upstream.Definition) ([]upstream.Definition, error) {
-	dir, ok := c.standIns()
-	if !ok {
-		return servers, nil
-	}
-	self, err := os.Executable()
+// standing is a profile and its servers with nothing real behind them, of a
+// scenario whose stand-ins are in dir: what is kept is kept in the scenario's own
+// home, and folders of the host are those of the scenario.
+func standing(dir string, p *policy.Profile, servers []upstream.Definition) (*policy.Profile, []upstream.Definition, error) {
+	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	dir, err = filepath.Abs(dir)
+	q := *p
+	q.State = ""
+	if q.Mounts, err = standingFolders(filepath.Dir(dir), p.Mounts); err != nil {
+		return nil, nil, err
+	}
+	servers, err = standingServers(dir, servers)
+	return &q, servers, err
+}
+
+// standingServers are the definitions of what is started for the servers.
+func standingServers(dir string, servers []upstream.Definition) ([]upstream.Definition, error) {
+	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +68,32 @@ func (c *choice) replaced(servers []upstream.Definition) ([]upstream.Definition,
 		list[i].Args = []string{standInCommand, file, filepath.Join(filepath.Dir(dir), s.Name+".log")}
 	}
 	return list, nil
+}
+
+// standingFolders are the mounts, each of what the scenario has in mounts/ for
+// its target. Where it has nothing, that is an empty folder.
+func standingFolders(scenario string, mounts []policy.Folder) ([]policy.Folder, error) {
+	list := slices.Clone(mounts)
+	for i := range list {
+		list[i].Source = filepath.Join(scenario, "mounts", filepath.FromSlash(list[i].Target))
+		if _, err := os.Stat(list[i].Source); err == nil {
+			continue
+		}
+		if err := os.MkdirAll(list[i].Source, 0o777); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// standingFound are the servers that a profile which looks for them finds in a
+// scenario: those that it has stand-ins for.
+func standingFound(dir string) []policy.Server {
+	var list []policy.Server
+	for _, name := range standin.Servers(dir) {
+		list = append(list, policy.Server{Name: name, Command: standInCommand})
+	}
+	return list
 }
 
 // newStandIn is the command that serves one stand-in.

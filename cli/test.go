@@ -45,7 +45,10 @@ name no engine run on native if that is ready.
 The commands are those of testscript (exec, stdout, stderr, cmp, exists, grep, env,
 and so on; see pkg.go.dev/github.com/rogpeppe/go-internal/testscript) and
 
-    profile NAME [POLICIES…]    an agent connects, under the profile, in a new session
+    profile [-elicit ANSWER] NAME [POLICIES…]
+                                an agent connects, under the profile, in a new session;
+                                a person answers what it is asked: accept, always (for
+                                the run), decline or cancel. Questions are in asked.txt
     call SERVER.TOOL [JSON | NAME=TEXT | NAME:=JSON]…
                                 call a tool, as code does, in a run of its own
     run_python FILE             run code; what the agent is shown goes to stdout

@@ -32,7 +32,7 @@ type agent struct {
 	out    io.ReadCloser
 	exited chan struct{}
 	modern bool
-	elicit string // how its person answers: "accept", "always" or "decline"; "" cannot be asked
+	elicit string // how its person answers, as mcp connect is told; "" cannot be asked
 	next   int
 
 	writing sync.Mutex // guards in
@@ -129,7 +129,11 @@ func (a *agent) take(line []byte) {
 		return
 	}
 	if m.Method == "elicitation/create" {
-		a.send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": a.elicited(m.Params)})
+		go func() {
+			if answer := a.elicited(m.Params); a.elicit != "never" {
+				a.send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": answer})
+			}
+		}()
 		return
 	}
 	var id int

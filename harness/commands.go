@@ -21,9 +21,11 @@ func agentOf(ts *testscript.TestScript) *agent {
 
 // cmdMCP plays an agent:
 //
-//	mcp connect [-modern] [-elicit accept|always|decline|cancel] [COMMAND…]
+//	mcp connect [-modern] [-elicit accept|always|decline|cancel|never[,DELAY]] [COMMAND…]
 //	                                 start a server, the bridge if none is named, and greet it; with -elicit the agent can put
 //	                                 questions to a person, who answers so; they are kept in asked.txt
+//	mcp listen                       have the server tell of a changed tool, where it has to be asked to
+//	mcp notes                        what the server has said unasked to stdout, a message a line
 //	mcp METHOD [PARAMS]              one request; its result to stdout, an error to stderr
 //	mcp cancel                       cancel the run that run_python -bg has begun
 //	mcp wait                         wait for that run's result
@@ -50,6 +52,15 @@ func cmdMCP(ts *testscript.TestScript, neg bool, args []string) {
 		outcome(ts, neg, a.signal(signals[args[1]]), nil)
 	case "vanish":
 		outcome(ts, neg, a.vanish(), nil)
+	case "listen":
+		_, _, err := a.begin("subscriptions/listen", map[string]any{"notifications": map[string]bool{"toolsListChanged": true}})
+		outcome(ts, neg, err, nil)
+	case "notes":
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		for _, n := range a.notes {
+			ts.Stdout().Write(n)
+		}
 	case "pid":
 		fmt.Fprintln(ts.Stdout(), a.cmd.Process.Pid)
 	case "cancel":

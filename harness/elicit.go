@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 )
 
 // capabilities are those that the agent declares.
@@ -27,13 +29,17 @@ func (a *agent) elicited(params json.RawMessage) any {
 		fmt.Fprintln(f, q.Message)
 		f.Close()
 	}
-	switch a.elicit {
+	answer, delay, _ := strings.Cut(a.elicit, ",")
+	if d, err := time.ParseDuration(delay); err == nil {
+		time.Sleep(d)
+	}
+	switch answer {
 	case "accept":
 		return map[string]any{"action": "accept", "content": map[string]string{"answer": "once"}}
 	case "always":
 		return map[string]any{"action": "accept", "content": map[string]string{"answer": "run"}}
 	}
-	return map[string]any{"action": a.elicit}
+	return map[string]any{"action": answer}
 }
 
 // finish gives the result of a tools/call, which the agent makes again with an

@@ -42,13 +42,18 @@ func verb(err error) string {
 
 // cmdProfile connects an agent to a bridge under a profile, in a new session:
 //
-//	profile NAME [POLICIES…]
+//	profile [-elicit accept|always|decline|cancel] NAME [POLICIES…]
 //
-// The policies are those that are tested unless others are named. Why a bridge
-// has not started is on stderr, and wants "!".
+// The policies are those that are tested unless others are named. With -elicit
+// the agent can ask a person, who answers so. Why a bridge has not started is on
+// stderr, and wants "!".
 func cmdProfile(ts *testscript.TestScript, neg bool, args []string) {
-	if len(args) == 0 {
-		usage(ts, "profile NAME [POLICIES…]")
+	elicit := ""
+	if len(args) > 1 && args[0] == "-elicit" {
+		elicit, args = args[1], args[2:]
+	}
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		usage(ts, "profile [-elicit accept|always|decline|cancel] NAME [POLICIES…]")
 	}
 	a := agentOf(ts)
 	if a.cmd != nil {
@@ -58,7 +63,7 @@ func cmdProfile(ts *testscript.TestScript, neg bool, args []string) {
 	for i := range args[1:] {
 		args[i+1] = "--policies=" + args[i+1]
 	}
-	err := connectBridge(ts, a, args)
+	err := connectBridge(ts, a, elicit, args)
 	if err != nil {
 		a.end() // it has ended, or will say no more
 		log, _ := os.ReadFile(filepath.Join(a.work, "bridge.log"))
@@ -74,7 +79,7 @@ func cmdProfile(ts *testscript.TestScript, neg bool, args []string) {
 
 // connectBridge starts a bridge in the scenario's own folder, where places in
 // its policies are short.
-func connectBridge(ts *testscript.TestScript, a *agent, args []string) error {
+func connectBridge(ts *testscript.TestScript, a *agent, elicit string, args []string) error {
 	path, err := lookPath("bridge", ts.Getenv("PATH"))
 	if err != nil {
 		return err
@@ -82,7 +87,7 @@ func connectBridge(ts *testscript.TestScript, a *agent, args []string) error {
 	cmd := exec.Command(path, args...)
 	cmd.Dir = a.work
 	cmd.Env = environ(ts)
-	return a.connect(cmd, false, "")
+	return a.connect(cmd, false, elicit)
 }
 
 // connected gives the scenario's agent, connected to a bridge under the profile
@@ -90,12 +95,12 @@ func connectBridge(ts *testscript.TestScript, a *agent, args []string) error {
 func connected(ts *testscript.TestScript) *agent {
 	a := agentOf(ts)
 	if a.cmd == nil {
-		ts.Check(connectBridge(ts, a, nil))
+		ts.Check(connectBridge(ts, a, "", nil))
 	}
 	return a
 }
 
-// cmdCall calls a tool as code does, in a run of its own:
+// cmdCall calls a tool, in a run of its own:
 //
 //	call SERVER.TOOL [JSON | NAME=TEXT | NAME:=JSON]…
 //
@@ -136,15 +141,22 @@ func cmdCall(ts *testscript.TestScript, neg bool, args []string) {
 	case len(r.Content) > 0:
 		fmt.Fprintln(ts.Stderr(), r.Content[0].Text)
 	}
-	if r.IsError != neg {
-		ts.Fatalf("isError is %v", r.IsError)
+	switch {
+	case r.IsError && !neg:
+		ts.Fatalf("%s was not answered", args[0])
+	case !r.IsError && neg:
+		ts.Fatalf("%s was answered", args[0])
 	}
 }
 
-// callCode leaves nothing behind in the session.
+// callCode makes a call past the guest's own check of its arguments, as code can
+// that means harm: what stops it is the policy. It leaves nothing behind in the
+// session.
 const callCode = `print((lambda value: value if isinstance(value, str) else "" if value is None
     else __import__("json").dumps(value, ensure_ascii=False, default=str))(
-    await mcp_servers[%s].call_tool(%s, __import__("json").loads(%s))))`
+    await __import__("_guest.proxy", fromlist=["Call"]).Call(
+        __import__("_guest.hub", fromlist=["current"]).current,
+        "call", %s, %s, __import__("json").loads(%s))))`
 
 // literal is a string as Python reads it, which JSON's are but for a few that no
 // encoder writes.

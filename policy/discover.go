@@ -43,6 +43,13 @@ func (p *Profile) WithServers(found []Server) *Profile {
 	return &q
 }
 
+// WithoutServers is the profile with no servers: it mounts none, and finds none.
+func (p *Profile) WithoutServers() *Profile {
+	q := *p
+	q.Servers, q.Discover, q.allow, q.finder = nil, nil, nil, nil
+	return &q
+}
+
 // orElse is the time, or what it usually is if it is none.
 func orElse(d, usual time.Duration) time.Duration {
 	if d > 0 {

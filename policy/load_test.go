@@ -93,7 +93,7 @@ servers: off: {url: "http://[::1]:80", transport: "sse", disabled: true}
 				Timeout: Timeout{5 * time.Second, 6 * time.Second}, Output: 2 << 10, Parallel: 1,
 				Session: Session{Persist: false, Idle: time.Second / 2},
 				Budget:  Budget{0, 500, 4, -1, 1 << 30, Pos{"team.cue", 15, 2}},
-				Audit:   Audit{false, true, true},
+				Audit:   Audit{false, true, true, true},
 				Memory:  Memory{"readOnly", 1 << 20, 5},
 				State:   "~/state", Format: "toon",
 				Servers: []Server{

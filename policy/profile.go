@@ -114,6 +114,7 @@ type Audit struct {
 	Enabled   bool
 	Arguments bool // those of calls
 	Code      bool // that of runs
+	Asked     bool // whether the policy says anything of it
 }
 
 // A Memory is what an agent may keep for later sessions.

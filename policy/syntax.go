@@ -99,6 +99,13 @@ func (s *syntax) add(pos token.Pos, format string, args ...any) {
 func (s *syntax) check(f *ast.File, data []byte) {
 	named := false
 	imports := map[string]string{}
+	for _, d := range f.Decls {
+		if field, ok := d.(*ast.Field); ok {
+			if name, _, err := ast.LabelName(field.Label); err == nil && name == schemaName {
+				s.add(field.Pos(), "%s is the schema's, which is no part of a policy: keep it in the folder above", schemaName)
+			}
+		}
+	}
 	inside := 0 // what can be part of a rule for arguments
 	ast.Walk(f, func(n ast.Node) bool {
 		if ofArgs(n) {

@@ -37,6 +37,12 @@ func (s *Session) told(m message) error {
 			return errors.New("output outside a run")
 		}
 		return run.output(m.Params)
+	case "image":
+		run := s.current()
+		if run == nil {
+			return errors.New("a picture outside a run")
+		}
+		return run.image(m)
 	case "ready":
 		return s.started(m.Params)
 	case "exited":
@@ -80,6 +86,9 @@ func (s *Session) started(params json.RawMessage) error {
 
 // answered takes the answer to a run.
 func (s *Session) answered(m message) error {
+	if taken, err := s.fetched(m); taken {
+		return err
+	}
 	run := s.current()
 	if run == nil || *m.ID != run.id {
 		return fmt.Errorf("an answer to request %d, which is not open", *m.ID)

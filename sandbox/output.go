@@ -1,6 +1,9 @@
 package sandbox
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // defaultOutput is how much of each stream is kept if a run does not say.
 const defaultOutput = 24 << 10
@@ -33,11 +36,14 @@ func (c *capture) add(text string, skipped int64) {
 		c.full = true
 	}
 	if !c.full {
-		n := cut(text, c.limit-len(c.head))
-		c.head = append(c.head, text[:n]...)
-		if text = text[n:]; text == "" {
+		from := len(c.head)
+		c.head = fold(append(c.head, text...), from)
+		n := cut(string(c.head), c.limit)
+		if n == len(c.head) {
 			return
 		}
+		text = string(c.head[n:])
+		c.head = c.head[:n:n]
 		c.full = true
 	}
 	if len(text) > c.limit {
@@ -49,9 +55,49 @@ func (c *capture) add(text string, skipped int64) {
 		c.tail = c.tail[:0]
 		text = text[n:]
 	}
-	c.tail = append(c.tail, text...)
+	from := len(c.tail)
+	c.tail = fold(append(c.tail, text...), from)
 	if len(c.tail) > 2*c.limit {
 		c.trim()
+	}
+}
+
+// fold takes away what is written over by a carriage return, as progress bars
+// do, from the line on that holds the byte before from: a terminal would not
+// show it.
+func fold(b []byte, from int) []byte {
+	start := bytes.LastIndexByte(b[:from], '\n') + 1
+	if bytes.IndexByte(b[start:], '\r') < 0 {
+		return b
+	}
+	out, rest := b[:start], b[start:]
+	for len(rest) > 0 {
+		end := bytes.IndexByte(rest, '\n')
+		if end < 0 {
+			end = len(rest)
+		}
+		line := rest[:end]
+		rest = rest[end:]
+		out = append(out, line[over(line):]...)
+		if len(rest) > 0 {
+			out, rest = append(out, '\n'), rest[1:]
+		}
+	}
+	return out
+}
+
+// over is how much of a line is written over by its rest. A return at the end
+// of a line writes over nothing yet.
+func over(line []byte) int {
+	for end := len(line); ; {
+		i := bytes.LastIndexByte(line[:end], '\r')
+		if i < 0 {
+			return 0
+		}
+		if i+1 < len(line) && line[i+1] != '\r' {
+			return i + 1
+		}
+		end = i
 	}
 }
 
@@ -70,11 +116,10 @@ func (c *capture) trim() {
 
 func (c *capture) output() Output {
 	c.trim()
-	out := Output{Text: string(c.head) + string(c.tail), Skipped: c.skipped}
-	if c.skipped > 0 {
-		out.Gap = len(c.head)
+	if c.skipped == 0 {
+		return Output{Text: string(fold(append(c.head, c.tail...), len(c.head)))}
 	}
-	return out
+	return Output{Text: string(c.head) + string(c.tail), Skipped: c.skipped, Gap: len(c.head)}
 }
 
 // cut returns how many of a text's bytes fit into room, whole characters only.

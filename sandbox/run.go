@@ -13,6 +13,7 @@ type Run struct {
 	Code    string
 	Servers []Server // what the run can reach, for names in the namespace
 	Output  int      // bytes kept of each stream's head, and as many of its tail; 0 means 24 KiB
+	Value   int      // characters of the last value; 0 means as Output
 
 	// Stream, if it is set, is called with output as it comes, in order,
 	// before Run returns. It must not block: the session waits for it. The
@@ -46,6 +47,10 @@ type Result struct {
 	Stderr     Output
 	Background Output     // written between the last run and this one
 	Value      *string    // repr of the last expression, nil if there is nothing to show
+	Images     []Image    // what the run has shown, in order
+	MoreImages int        // left out, because the run had shown too much
+	Files      []File     // of /workspace that are new or changed since the last run, sorted
+	MoreFiles  int        // that are not listed
 	Error      *Exception // of Failed and Interrupted
 	ExitCode   *int       // of sys.exit
 	Stopped    error      // why the guest was asked to interrupt the run: the context's cause; nil if it was not. Status says what came of it
@@ -67,6 +72,8 @@ type ended struct {
 	Error       *Exception `json:"error"`
 	ExitCode    *int       `json:"exitCode"`
 	Interrupted bool       `json:"interrupted"`
+	Files       []File     `json:"files"`
+	MoreFiles   int        `json:"moreFiles"`
 }
 
 // active is the run that is going on.
@@ -78,6 +85,11 @@ type active struct {
 	captures map[string]*capture
 	answer   chan ended
 	handlers sync.WaitGroup // of its requests
+
+	// Of what the guest has shown; the reading goroutine's until the answer.
+	images     []Image
+	imageBytes int
+	moreImages int
 
 	// The session's mutex guards what follows.
 	flight      map[int64]int // ids of requests that are being served: bytes of their parameters
@@ -113,7 +125,7 @@ func (s *Session) Run(ctx context.Context, r Run) (Result, error) {
 		servers = []Server{}
 	}
 	frame, err := encodeFrame(message{ID: &run.id, Method: "run", Params: mustRaw(map[string]any{
-		"run": run.id, "code": r.Code, "servers": servers, "output": r.Output,
+		"run": run.id, "code": r.Code, "servers": servers, "output": r.Output, "value": r.Value,
 	})})
 	if err != nil {
 		s.finish(run)
@@ -184,6 +196,8 @@ func (run *active) result(r Result, answer ended, limit int) Result {
 	r.Background = run.captures["background"].output()
 	r.ExitCode = answer.ExitCode
 	r.Heard = answer.Interrupted
+	r.Files, r.MoreFiles = files(answer.Files), max(answer.MoreFiles, 0)
+	r.Images, r.MoreImages = run.images, run.moreImages
 	if answer.Value != nil {
 		// The guest's own bound is in characters.
 		value := clip(*answer.Value, 4*limit+256)

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -45,6 +46,8 @@ func TestCode(t *testing.T) {
 			{code: "await f(); asyncio.run(f())", value: "7"},
 			{code: "x = await f()\nasyncio.run(f())\nawait f()", value: "7"},
 			{code: "t = asyncio.create_task(f())\nawait t", value: "7"},
+			{code: "loop = asyncio.get_event_loop()\nasync def g(): return loop.run_until_complete(f())\nawait g(), loop.run_until_complete(f())", value: "(7, 7)"},
+			{code: "loop.run_until_complete(g())", value: "7"},
 			{code: "async with asyncio.Lock():\n    pass\n[i async for i in (x async for x in agen())] if False else 1", value: "1"},
 			{code: "try:\n    asyncio.get_running_loop()\nexcept RuntimeError as e: print(e)", stdout: "no running event loop\n"},
 			{code: "loop = asyncio.new_event_loop(); loop.run_until_complete(f())", value: "7"},
@@ -69,6 +72,9 @@ func TestCode(t *testing.T) {
 			{code: "print('\\udc80 \\ud800')", stdout: `\udc80 \ud800` + "\n"},
 			{code: "print('x\\r\\ny\\0z')", stdout: "x\r\ny\x00z\n"},
 			{code: "import ctypes\nlibc = ctypes.CDLL(None)\nlibc.printf(b'from C\\n')\nprint('py')\nlibc.printf(b'no newline');", stdout: "from C\npy\nno newline"},
+			{code: "for i in range(3000):\n    sys.stderr.write(f'\\r{i:5d} ' + '#' * 40); sys.stdout.write(f'\\r{i}')\nprint('\\ndone')", output: 100,
+				stdout: "2999\ndone\n", stderr: " 2999 " + strings.Repeat("#", 40)},
+			{code: "for i in range(60): print(i, end='\\r', flush=True)\nprint('over', end='\\r\\n')", output: 100, stdout: "over\r\n"},
 			{code: "for i in range(5000): print(i)", output: 100, stdout: "~0\n1\n2\n.*\\[…\\].*\n4998\n4999\n"},
 		},
 		"streams come back": {
@@ -137,6 +143,7 @@ func TestCode(t *testing.T) {
 			{code: "pid = os.fork()\nif pid == 0:\n    import sys; sys.exit(7)\nos.waitpid(pid, 0)[1] >> 8", value: "7"},
 			{code: "pid = os.fork()\nif pid == 0:\n    import asyncio\n    try: asyncio.run(mcp_toy.echo('x'))\n    except Exception as e: print(e)\n    os._exit(0)\nos.waitpid(pid, 0);",
 				stdout: "this process is a child of the session: only the session itself reaches servers\n"},
+			{code: "with mp.get_context('spawn').Pool(2) as p: print(p.map(sq, range(3)))\nmp.set_start_method('spawn', force=True)\nwith ProcessPoolExecutor(2) as e: print(list(e.map(sq, [7])))", stdout: "[0, 1, 4]\n[49]\n"},
 			{code: "import subprocess, sys; subprocess.run([sys.executable, '-c', 'print(40+2)'], capture_output=True, text=True).stdout", value: `'42\n'`},
 			{code: "'alive'", value: "'alive'"},
 		},

@@ -33,6 +33,7 @@ type Mount struct {
 	Source   string // an absolute path on the host
 	Target   string // an absolute path in the sandbox
 	Writable bool
+	Optional bool // leave it out where the engine does not see the source
 	Relabel  bool // let SELinux give the source a label of its own
 }
 

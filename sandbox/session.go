@@ -46,6 +46,7 @@ type Session struct {
 	mu      sync.Mutex // guards what follows
 	serial  int64
 	run     *active
+	reads   map[int64]chan read // by id; nil for one that is given up
 	lost    *Loss
 	exit    *Exit // what the first process reported of the session's Python
 	stderr  capture
@@ -73,6 +74,7 @@ func Open(ctx context.Context, e Engine, spec Spec, h Handler) (*Session, error)
 		gone:    make(chan struct{}),
 		ending:  make(chan struct{}),
 		stderr:  capture{limit: stderrKept},
+		reads:   map[int64]chan read{},
 	}
 	s.changed.L = &s.mu
 	stderrDone := make(chan struct{})

@@ -36,6 +36,7 @@ const toyTools = `[
 {"name":"deny","alias":"deny","description":"Is denied.","inputSchema":{"type":"object"}},
 {"name":"dead","alias":"dead","description":"Is dead.","inputSchema":{"type":"object"}},
 {"name":"sleep","alias":"sleep","description":"Sleeps.","inputSchema":{"type":"object","properties":{"ms":{"type":"integer"}}}},
+{"name":"deep","alias":"deep","description":"Has parts.","inputSchema":{"type":"object","properties":{"where":{"type":"object","properties":{"at":{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]},"by":{"type":"integer","minimum":1},"of":{"type":"array","items":{"type":"integer"},"maxItems":2},"who":{"anyOf":[{"type":"integer"},{"type":"array","items":{"type":"integer"}}]},"name":{"type":"string","maxLength":4},"data":{"type":"string","contentEncoding":"base64"}},"required":["at"],"additionalProperties":false}},"required":["where"]}},
 {"name":"big","alias":"big","description":"Is big.","inputSchema":{"type":"object","properties":{"size":{"type":"integer"}}},"outputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}
 ]`
 

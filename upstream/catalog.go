@@ -20,7 +20,7 @@ const (
 // catalog is what a server said of its tools.
 type catalog struct {
 	tools   []Tool
-	conn    *conn // the life that said it
+	conn    *conn // the life that said it, nil for what was kept of another bridge's
 	changes int64 // how often that one had changed its mind before
 }
 
@@ -32,6 +32,7 @@ type listParams struct {
 // tools gives the catalog that holds now. The one of a server that is not
 // running holds until it runs again.
 func (s *server) tools(ctx context.Context) ([]Tool, error) {
+	s.recall()
 	s.mu.Lock()
 	known, c := s.catalog, s.conn
 	s.mu.Unlock()
@@ -100,6 +101,7 @@ func (s *server) list(c *conn) (*catalog, error) {
 	s.mu.Lock()
 	s.catalog = read
 	s.mu.Unlock()
+	s.keep(read)
 	return read, nil
 }
 

@@ -1,7 +1,8 @@
 package upstream
 
-// Known gives the catalog of a server as it was last read, without asking the
-// server for anything.
+// Known gives the catalog of a server as it was last read by this set, without
+// asking the server for anything. What is kept of other bridges' does not count:
+// the server may have learnt since.
 func (s *Set) Known(server string) ([]Tool, bool) {
 	s.mu.Lock()
 	srv := s.servers[server]
@@ -11,7 +12,7 @@ func (s *Set) Known(server string) ([]Tool, bool) {
 	}
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
-	if srv.catalog == nil {
+	if srv.catalog == nil || srv.catalog.conn == nil {
 		return nil, false
 	}
 	return srv.catalog.tools, true

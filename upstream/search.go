@@ -40,6 +40,8 @@ const (
 const (
 	saturation = 1.2
 	lengthBias = 0.5
+	// nameBonus is how much more an entry counts whose whole name is asked for.
+	nameBonus = 0.5
 )
 
 // Index finds tools by words. Words are compared by their stems, so that
@@ -52,6 +54,7 @@ type Index struct {
 	stems    []string             // sorted
 	lengths  []float64            // weighted words of each entry
 	average  float64
+	names    []map[string]bool // the stems of each entry's name
 }
 
 type posting struct {
@@ -64,6 +67,11 @@ func NewIndex(entries []Entry) *Index {
 	x := &Index{entries: entries, postings: map[string][]posting{}, lengths: make([]float64, len(entries))}
 	for i, entry := range entries {
 		weights := map[string]float64{}
+		name := map[string]bool{}
+		for _, word := range words(entry.Tool.Name) {
+			name[word] = true
+		}
+		x.names = append(x.names, name)
 		weigh := func(text string, weight float64) {
 			for _, word := range words(text) {
 				weights[word] += weight
@@ -97,10 +105,12 @@ func NewIndex(entries []Entry) *Index {
 func (x *Index) Search(query string, limit int) []Hit {
 	scores := map[int]float64{}
 	matched := map[int]float64{}
+	named := map[int]float64{} // words of each name that are asked for
 	asked := slices.Compact(slices.Sorted(slices.Values(words(query))))
 	for _, word := range asked {
 		// An entry is as good for a word as its best match of it.
 		best := map[int]float64{}
+		inName := map[int]float64{}
 		for stem, likeness := range x.like(word) {
 			// A rare relative of a common word is no more telling than the word.
 			rarity := x.rarity(stem)
@@ -110,18 +120,25 @@ func (x *Index) Search(query string, limit int) []Hit {
 			for _, p := range x.postings[stem] {
 				norm := saturation * (1 - lengthBias + lengthBias*x.lengths[p.entry]/x.average)
 				best[p.entry] = max(best[p.entry], likeness*rarity*p.weight*(saturation+1)/(p.weight+norm))
+				if x.names[p.entry][stem] {
+					inName[p.entry] = max(inName[p.entry], likeness)
+				}
 			}
 		}
 		for entry, score := range best {
 			scores[entry] += score
 			matched[entry]++
+			named[entry] += inName[entry]
 		}
 	}
 	hits := make([]Hit, 0, len(scores))
 	for entry, score := range scores {
 		// Some of each word is better than much of one.
 		part := matched[entry] / float64(len(asked))
-		hits = append(hits, Hit{x.entries[entry], score * (1 + part) / 2})
+		// A name of which every word is asked for is what is meant, rather than
+		// one that has others beside.
+		whole := min(named[entry]/float64(max(len(x.names[entry]), 1)), 1)
+		hits = append(hits, Hit{x.entries[entry], score * (1 + part) / 2 * (1 + nameBonus*whole)})
 	}
 	slices.SortFunc(hits, func(a, b Hit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Server, b.Server), cmp.Compare(a.Tool.Name, b.Tool.Name))

@@ -60,6 +60,24 @@ func TestSearchFindsToolsByTheWordsOfPeople(t *testing.T) {
 		{"invite", "calendar.add_event"},
 		{"MERGE PULL-REQUESTS", "github.merge_pull_request"},
 		{"sky", "odd.odd"},
+		// As models ask.
+		{"create isue", "github.create_issue"},
+		{"file a new ticket", "github.create_issue"},
+		{"open a bug report", "github.create_issue"},
+		{"show all issues", "github.list_issues"},
+		{"merge PR", "github.merge_pull_request"},
+		{"merging a pull request into main", "github.merge_pull_request"},
+		{"fetch the content of a document", "files.readTextFile"},
+		{"load text from disk file", "files.readTextFile"},
+		{"erase a file", "files.delete-file"},
+		{"find files by name", "files.search_files"},
+		{"lookup file", "files.search_files"},
+		{"capture image of page", "browser.browser_take_screenshot"},
+		{"open website", "browser.browser_navigate"},
+		{"go to url", "browser.browser_navigate"},
+		{"upcoming meetings", "calendar.list_events"},
+		{"schedule a new meeting with attendees", "calendar.add_event"},
+		{"add appointment", "calendar.add_event"},
 	} {
 		hits := index.Search(test.query, 5)
 		if len(hits) == 0 || hits[0].Server+"."+hits[0].Tool.Name != test.want {

@@ -28,9 +28,10 @@ type server struct {
 	life context.Context // ends with the set, or when the server is not in it any more
 	stop context.CancelFunc
 
-	mu      sync.Mutex
-	conn    *conn    // the life that is, nil if none
-	catalog *catalog // what was last read, of whichever life
+	mu       sync.Mutex
+	conn     *conn    // the life that is, nil if none
+	catalog  *catalog // what was last read, of whichever life
+	recalled sync.Once
 	history
 }
 
@@ -137,7 +138,7 @@ func (s *server) start() (*conn, error) {
 // nothing of it is left.
 func (s *server) connect() (*conn, error) {
 	if s.def.URL != "" {
-		site, err := newSite(s.def, os.Environ())
+		site, err := newSite(s.def, os.Environ(), s.set.state)
 		if err != nil {
 			return nil, err
 		}

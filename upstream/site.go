@@ -10,7 +10,10 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/mark3labs/mcp-go/client/transport"
 )
 
 // site is where a server of HTTP is, and what is sent with each request to it.
@@ -20,11 +23,17 @@ type site struct {
 	headers http.Header
 	client  *http.Client
 	redact  *strings.Replacer
+	tokens  string // the file in which a login is kept, "" for none
+
+	mu       sync.Mutex // guards oauth
+	oauth    *transport.OAuthHandler
+	renewing sync.Mutex // one renewal at a time
 }
 
 // newSite makes a definition into a site, with the environment env of the
-// bridge. Its errors name variables, never their values.
-func newSite(def Definition, env []string) (*site, error) {
+// bridge, and logins from the folder of the state, "" for none. Its errors name
+// variables, never their values.
+func newSite(def Definition, env []string, state string) (*site, error) {
 	x := newExpansion(env)
 	s := &site{name: def.Name, headers: http.Header{}}
 	address := x.expand(def.URL)
@@ -40,6 +49,9 @@ func newSite(def Definition, env []string) (*site, error) {
 	}
 	s.url = u.String()
 	s.redact = redactor(x.secrets)
+	if state != "" {
+		s.tokens = tokenPath(state, s.url)
+	}
 	own := http.DefaultTransport.(*http.Transport).Clone()
 	own.MaxIdleConnsPerHost = 64
 	own.DialContext = (&net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}).DialContext
@@ -60,8 +72,22 @@ func stay(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// request is one to the site, or to an address that the site has named.
+// request is one to the site, or to an address that the site has named, of
+// whoever has logged in.
 func (s *site) request(ctx context.Context, method, address string, body io.Reader) (*http.Request, error) {
+	who, err := s.authorization(ctx)
+	if err != nil {
+		return nil, err
+	}
+	req, err := s.plainRequest(ctx, method, address, body)
+	if err == nil && who != "" {
+		req.Header.Set("Authorization", who)
+	}
+	return req, err
+}
+
+// plainRequest is one of nobody in particular.
+func (s *site) plainRequest(ctx context.Context, method, address string, body io.Reader) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, address, body)
 	if err != nil {
 		return nil, err
@@ -75,10 +101,24 @@ func (s *site) request(ctx context.Context, method, address string, body io.Read
 	return req, nil
 }
 
-// do sends a request. Its error is a *lost if there is no connection to send
-// it over.
+// do sends a request, a second time if the login that it bears was refused and
+// could be renewed. Its error is a *lost if there is no connection to send it
+// over.
 func (s *site) do(req *http.Request) (*http.Response, error) {
 	res, err := s.client.Do(req)
+	if who := req.Header.Get("Authorization"); err == nil && res.StatusCode == http.StatusUnauthorized && who != "" && who != s.headers.Get("Authorization") {
+		again := req.Clone(req.Context())
+		if req.GetBody != nil {
+			again.Body, _ = req.GetBody()
+		}
+		if s.renew(req.Context(), who) {
+			if who, failed := s.authorization(req.Context()); failed == nil {
+				res.Body.Close()
+				again.Header.Set("Authorization", who)
+				res, err = s.client.Do(again)
+			}
+		}
+	}
 	if err == nil {
 		return res, nil
 	}
@@ -122,7 +162,7 @@ func (e *statusError) Error() string {
 }
 
 // unauthorized says what to do about a server that wants to know who asks.
-func (s *site) unauthorized(_ *http.Response, status *statusError) error {
+func (s *site) unauthorized(status *statusError) error {
 	switch {
 	case s.headers.Get("Authorization") != "":
 		status.hint = ": it does not take the header Authorization of its definition"

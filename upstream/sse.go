@@ -54,7 +54,7 @@ func (l *sse) open(ctx context.Context) error {
 		case http.StatusOK:
 			return fmt.Errorf("answered with no stream of events, but %q", kind)
 		case http.StatusUnauthorized, http.StatusForbidden:
-			return s.unauthorized(res, status)
+			return s.unauthorized(status)
 		}
 		return status
 	}

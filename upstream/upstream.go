@@ -62,6 +62,8 @@ type Tool struct {
 type Set struct {
 	log     *slog.Logger
 	flights singleflight.Group
+	archive *archive // nil if catalogs are not kept
+	state   string   // the folder in which logins are kept, "" for none
 
 	// life ends with the set: starts that are under way end with it.
 	life context.Context
@@ -102,8 +104,8 @@ func (s *Set) Warm(names ...string) {
 	}
 }
 
-// Tools gives the catalog of a server, which is started if it is not known
-// yet. It must not be changed. Its errors are of type *Error.
+// Tools gives the catalog of a server: of one that is not running, as it was
+// last read or is kept; it is started if none is known. It must not be changed. Its errors are of type *Error.
 func (s *Set) Tools(ctx context.Context, server string) ([]Tool, error) {
 	srv, err := s.lookup(server)
 	if err != nil {

@@ -158,7 +158,7 @@ func (w *web) refused(res *http.Response, kind, session string) error {
 		w.conn.end(errSession)
 		return &lost{errSession}
 	case res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden:
-		return w.site.unauthorized(res, status)
+		return w.site.unauthorized(status)
 	case isRefusal:
 		return refusal
 	}

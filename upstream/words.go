@@ -85,8 +85,9 @@ const (
 )
 
 // like gives the stems of the index that a word of a query means, each with
-// how much it counts: the word itself, words that it begins, and, for a stem of
-// four letters or more that the index does not have, words one slip away.
+// how much it counts: the word itself, words that it begins, words that mean
+// much the same, and, for a stem that the index does not have, words one slip
+// away.
 func (x *Index) like(word string) map[string]float64 {
 	found := map[string]float64{}
 	_, exact := x.postings[word]
@@ -103,23 +104,29 @@ func (x *Index) like(word string) map[string]float64 {
 			}
 		}
 	}
-	if !exact && len(word) >= 4 {
+	if !exact && len(word) >= 3 {
 		for _, stem := range x.stems {
 			if found[stem] == 0 && nearly(word, stem) {
 				found[stem] = typoLikeness
 			}
 		}
 	}
+	for _, stem := range kin[word] {
+		if _, known := x.postings[stem]; known {
+			found[stem] = max(found[stem], kinLikeness)
+		}
+	}
 	return found
 }
 
 // nearly tells whether one letter too many, too few or wrong, or two swapped
-// ones, are all that is between two words.
+// ones, are all that is between two words of four letters or more. A word of
+// three may lack one, but for the first.
 func nearly(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
-	if len(b)-len(a) > 1 || len(a) < 4 {
+	if len(b)-len(a) > 1 || len(b) < 4 || len(a) < 4 && a[0] != b[0] {
 		return false
 	}
 	i := 0

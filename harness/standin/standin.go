@@ -7,11 +7,15 @@
 package standin
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -31,6 +35,22 @@ func Find(dir, server string) string {
 		}
 	}
 	return ""
+}
+
+// Servers are the names of the servers that something in a folder stands in for.
+func Servers(dir string) []string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, e := range entries {
+		name := strings.TrimSuffix(e.Name(), filepath.Ext(e.Name()))
+		if Find(dir, name) != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // A source is what answers for the tools of a stand-in.
@@ -96,6 +116,23 @@ func (s *server) record(tool string, args json.RawMessage) error {
 		return err
 	}
 	defer f.Close()
-	_, err = fmt.Fprintf(f, "%s %s\n", tool, args)
+	_, err = fmt.Fprintf(f, "%s %s\n", tool, legible(args))
 	return err
+}
+
+var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// legible is JSON with no escapes but those that must be: how it came depends on
+// who wrote it, and people write what it is compared with.
+func legible(text []byte) []byte {
+	return jsonString.ReplaceAllFunc(text, func(quoted []byte) []byte {
+		var s string
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		if json.Unmarshal(quoted, &s) != nil || enc.Encode(s) != nil {
+			return quoted
+		}
+		return bytes.TrimSpace(b.Bytes())
+	})
 }

@@ -25,6 +25,7 @@ import (
 type web struct {
 	options options
 	inner   http.Handler
+	login   *oauth // nil if nobody need log in
 
 	mu    sync.Mutex
 	calls map[string]int // by session
@@ -48,7 +49,11 @@ func newWeb(o options) *web {
 	old := server.NewSSEServer(srv)
 	mux.Handle("/sse", old)
 	mux.Handle("/message", old)
-	return &web{options: o, inner: mux, calls: map[string]int{}, gone: map[string]bool{}}
+	var login *oauth
+	if o.login > 0 {
+		login = newOAuth(o.login)
+	}
+	return &web{options: o, inner: mux, login: login, calls: map[string]int{}, gone: map[string]bool{}}
 }
 
 // serveHTTP listens, writes where to a file, as a policy's definition of the
@@ -78,11 +83,33 @@ func serveHTTP(o options) error {
 	return s.Close()
 }
 
+// visit does what a browser does with a page: it goes where that sends it.
+func visit(page string) error {
+	res, err := http.Get(page)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	_, err = io.Copy(io.Discard, res.Body)
+	return err
+}
+
 func (w *web) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	if t := w.options.token; t != "" && r.Header.Get("Authorization") != "Bearer "+t {
 		out.Header().Set("WWW-Authenticate", "Bearer")
 		http.Error(out, "who are you?", http.StatusUnauthorized)
 		return
+	}
+	if w.login != nil {
+		switch {
+		case r.URL.Path != "/mcp" && r.URL.Path != "/sse" && r.URL.Path != "/message":
+			w.login.ServeHTTP(out, r)
+			return
+		case !w.login.admits(r):
+			out.Header().Set("WWW-Authenticate", `Bearer resource_metadata="http://`+r.Host+`/.well-known/oauth-protected-resource", scope="toys"`)
+			http.Error(out, "who are you?", http.StatusUnauthorized)
+			return
+		}
 	}
 	if w.options.sse && r.URL.Path == "/mcp" {
 		http.NotFound(out, r)

@@ -44,7 +44,7 @@ var rawHandlers = map[string]func(ctx context.Context, s *session, m message) an
 func rawTools() []server.ServerTool {
 	return []server.ServerTool{
 		{Tool: mcp.NewTool("raw", mcp.WithDescription("Answer with a result as it is given."),
-			mcp.WithObject("result", mcp.Required(), mcp.Description("The whole CallToolResult."))), Handler: echo},
+			mcp.WithAny("result", mcp.Required(), mcp.Description("The whole CallToolResult."))), Handler: echo},
 		{Tool: mcp.NewTool("refuse", mcp.WithDescription("Answer with a JSON-RPC error."),
 			mcp.WithInteger("code", mcp.Required(), mcp.Description("Its code.")),
 			mcp.WithString("message", mcp.Required(), mcp.Description("Its message.")),

@@ -41,6 +41,8 @@ type options struct {
 	token       string
 	forget      bool
 	moved       bool
+	login       time.Duration
+	visit       string
 }
 
 func parse(args []string) (options, error) {
@@ -62,6 +64,8 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.sse, "sse", false, "over HTTP, know the transport of MCP's first version only")
 	f.StringVar(&o.token, "token", "", "over HTTP, ask for this bearer `token`")
 	f.BoolVar(&o.forget, "forget", false, "over HTTP, forget each session after its second call")
+	f.DurationVar(&o.login, "login", 0, "over HTTP, be an authorization server too, whose tokens hold for so long")
+	f.StringVar(&o.visit, "visit", "", "be a browser that goes to this `page`, and end")
 	f.BoolVar(&o.moved, "moved", false, "over HTTP, redirect to another host")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -105,6 +109,13 @@ func Main() int {
 		fmt.Println("toy: this line is no message")
 	}
 	time.Sleep(o.startDelay)
+	if o.visit != "" {
+		if err := visit(o.visit); err != nil {
+			fmt.Fprintf(os.Stderr, "toy: %v\n", err)
+			return 1
+		}
+		return 0
+	}
 	if o.http != "" {
 		if err := serveHTTP(o); err != nil {
 			fmt.Fprintf(os.Stderr, "toy: %v\n", err)

@@ -82,14 +82,24 @@ func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (s
 	if b := e.prepared(ctx, p, args); b != nil {
 		return b, nil
 	}
-	b, err := e.make(ctx, p, args)
-	if err == nil {
-		err = b.start(ctx)
+	b, err := e.fresh(ctx, p, args)
+	if err != nil && ctx.Err() == nil && p.spare() {
+		// The daemon sees other files than we do, as from within a container.
+		b, err = e.fresh(ctx, p, args)
 	}
 	if err != nil {
 		return nil, e.refused(ctx, p, err)
 	}
 	return b, nil
+}
+
+// fresh makes a sandbox and starts it.
+func (e *Engine) fresh(ctx context.Context, p *plan, args []string) (*box, error) {
+	b, err := e.make(ctx, p, args)
+	if err != nil {
+		return nil, err
+	}
+	return b, b.start(ctx)
 }
 
 // Close ends the sandboxes that are left and waits until they are removed.

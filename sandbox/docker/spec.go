@@ -100,6 +100,9 @@ func (l *link) allow(spec sandbox.Spec) error {
 // bind checks the mounts and says how docker is to make them.
 func (p *plan) bind() error {
 	for _, m := range p.spec.Mounts {
+		if _, err := os.Stat(m.Source); m.Optional && (!p.endpoint.local() || err != nil) {
+			continue
+		}
 		if !path.IsAbs(m.Target) || path.Clean(m.Target) == "/" || !filepath.IsAbs(m.Source) && !path.IsAbs(m.Source) {
 			return fmt.Errorf("mount %q to %q; both must be absolute paths, and not the whole of the sandbox", m.Source, m.Target)
 		}
@@ -112,7 +115,8 @@ func (p *plan) bind() error {
 				return fmt.Errorf("mount %q is not on the host: %w; make it, or take it out of the profile's mounts", m.Source, err)
 			}
 		}
-		if m.Relabel {
+		// It would make a source that only we see, which is no reason not to start.
+		if m.Relabel && !m.Optional {
 			// Only this older form knows labels. It makes a source that is
 			// missing, so it is for a daemon whose files we see.
 			if !p.endpoint.local() || strings.Contains(m.Source+m.Target, ":") {
@@ -134,6 +138,18 @@ func (p *plan) bind() error {
 		p.mounts = append(p.mounts, mount.Mount{Type: mount.TypeBind, Source: m.Source, Target: m.Target, ReadOnly: !m.Writable, BindOptions: options})
 	}
 	return nil
+}
+
+// spare takes out what the sandbox can do without, and tells whether there was
+// such a thing.
+func (p *plan) spare() bool {
+	all := len(p.mounts)
+	for _, m := range p.spec.Mounts {
+		if m.Optional {
+			p.mounts = slices.DeleteFunc(p.mounts, func(made mount.Mount) bool { return made.Target == m.Target })
+		}
+	}
+	return len(p.mounts) < all
 }
 
 // environment is all that Python finds, and nothing else: a name without a

@@ -1,7 +1,16 @@
-"""What a run writes: one stream's bytes as text, its head at once and its tail at the end."""
+"""What a run writes: one stream's bytes as text, its head at once and its tail at the end.
 
+A line that is written over, as progress bars do with carriage returns, counts
+with its last state only. The host folds it in the same way: it is passed what
+a terminal would need.
+"""
+
+import re
 from codecs import getincrementaldecoder
 from collections import deque
+
+# What of a line within one piece of output is written over by what follows.
+OVER = re.compile(rb"[^\n]*\r(?=[^\r\n])")
 
 
 class Stream:
@@ -20,11 +29,18 @@ class Stream:
         self.ring = deque()
         self.size = 0
         self.skipped = 0
+        self.line = 0  # bytes passed on of the line that has not ended
+        self.returned = False  # the last byte was a carriage return
 
     def take(self, data):
         """Add bytes; return the text to pass on now, often empty."""
+        if self.returned or b"\r" in data:
+            data = self.fold(data)
+        self.returned = data.endswith(b"\r")
         head = data[: self.room]
         self.room -= len(head)
+        last = head.rfind(b"\n")
+        self.line = len(head) - last - 1 if last >= 0 else self.line + len(head)
         rest = data[len(head) :]
         if rest:
             self.ring.append(rest)
@@ -34,6 +50,34 @@ class Stream:
                 self.size -= first
                 self.skipped += first
         return self.decoder.decode(head) if head else ""
+
+    def fold(self, data):
+        """Leave out what is written over, in these bytes and in those before."""
+        if self.returned and data[:1] not in (b"\r", b"\n"):
+            self.unwind()
+        first, *others = data.split(b"\n", 1)
+        folded = OVER.sub(b"\r", first)
+        if folded[:1] == b"\r" and folded[1:2] not in (b"", b"\r"):
+            self.unwind()
+        return b"\n".join([folded, *(OVER.sub(b"", other) for other in others)])
+
+    def unwind(self):
+        """Make room again for the line that is written over."""
+        if not self.ring:
+            self.room += self.line
+            self.line = 0
+            return
+        while self.ring:
+            piece = self.ring.pop()
+            self.size -= len(piece)
+            end = piece.rfind(b"\n") + 1
+            if end:
+                self.ring.append(piece[:end])
+                self.size += end
+                return
+        # The line has begun before what is held.
+        self.ring.append(b"\r")
+        self.size += 1
 
     def end(self):
         """Return the rest as text and the number of bytes left out before it."""

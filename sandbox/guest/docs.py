@@ -1,6 +1,7 @@
 """The documentation of servers and tools that discovery returns."""
 
 from _guest.schema import Parameters
+from _guest.shape import nearest
 
 
 class Names(list):
@@ -12,11 +13,16 @@ class Names(list):
 
 
 class Docs(dict):
-    """The tools of a server: ``docs["tools"][0]``, ``docs[0]`` and ``for tool in docs`` all work."""
+    """The tools of a server: ``docs["tools"][0]``, ``docs[0]``, ``docs["name"]`` and ``for tool in docs`` all work."""
 
     def __getitem__(self, key):
         if isinstance(key, (int, slice)):
             return super().__getitem__("tools")[key]
+        if key not in self:
+            for tool in self:
+                if key in (tool["name"], tool["toolAlias"]):
+                    return tool
+            raise KeyError(f"no tool {key!r}{nearest(str(key), [tool['name'] for tool in self])}")
         return super().__getitem__(key)
 
     def __iter__(self):

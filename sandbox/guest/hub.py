@@ -1,10 +1,12 @@
 """The servers of the run that is going on, their tools, and the calls of code to them."""
 
 import _thread
+import sys
 from itertools import count
 from time import monotonic
 
 from _guest.errors import MCPError, UnknownServer
+from _guest.shape import nearest
 
 LATELY = 5  # seconds
 
@@ -60,6 +62,7 @@ class Hub:
         self.catalogs = {}  # of this run
         self.known = {}  # the last one of each server, from this run or an earlier one
         self.unsent = {}  # number of a call: how it was written, of calls not yet awaited
+        self.absent = set()  # servers that a search of this run could not cover
         self.serial = count()
 
     def begin(self, servers):
@@ -69,14 +72,26 @@ class Hub:
         self.names.update((server["name"], server) for server in servers)
         self.catalogs = {}
         self.unsent = {}
+        self.absent = set()
+
+    def missed(self, servers):
+        """Say once which servers a search could not cover, and why."""
+        for name, reason in servers.items():
+            if name not in self.absent:
+                self.absent.add(name)
+                print(f"not searched: {reason}", file=sys.stderr, flush=True)
 
     def find(self, name):
         """Return a server by its name or alias."""
         server = self.names.get(name)
         if server is None:
-            names = ", ".join(server["name"] for server in self.servers) or "none"
-            raise UnknownServer(f'unknown server "{name}"; servers: {names}')
+            raise UnknownServer(self.unknown(name))
         return server
+
+    def unknown(self, name):
+        """Return what to say of a server that this run does not have."""
+        names = ", ".join(server["name"] for server in self.servers) or "none"
+        return f'unknown server "{name}"; servers: {names}{nearest(str(name), self.names)}'
 
     def expect(self, name):
         """Ask for a server's tools if what is known of them is not of late."""

@@ -47,6 +47,7 @@ class Loop:
         """Return the loop, a new one if code closed it, and make it the current one."""
         if self.loop is None or self.loop.is_closed():
             self.loop = asyncio.new_event_loop()
+            self.loop.run_until_complete = self.nested_wait(self.loop.run_until_complete)
         asyncio.set_event_loop(self.loop)
         return self.loop
 
@@ -100,6 +101,17 @@ class Loop:
         # Wake it, should it wait for its selector.
         main.loop.call_soon_threadsafe(lambda: None)
         return True
+
+    def nested_wait(self, wait):
+        """Make loop.run_until_complete work on a coroutine where the loop itself runs, as asyncio.run does."""
+
+        @wraps(wait)
+        def run_until_complete(future):
+            if asyncio._get_running_loop() is not None and asyncio.iscoroutine(future):
+                return asyncio.run(future)
+            return wait(future)
+
+        return run_until_complete
 
     def nested(self, run):
         """Make asyncio.run work in code that awaits at its top level as well.

@@ -12,8 +12,17 @@ from _guest.docs import hit_doc as _hit_doc
 from _guest.docs import server_doc as _server_doc
 from _guest.docs import tool_doc as _tool_doc
 from _guest.errors import ArgumentError, MCPError, PolicyError, ServerError, ToolError, UnknownServer, UnknownTool
-from _guest.proxy import Call as _Call
-from _guest.values import plain as _plain
+from _guest.memory import (
+    delete_memory,
+    get_memory_info,
+    list_memories,
+    load_memory,
+    memory_exists,
+    save_memory,
+    save_tool,
+    update_memory,
+)
+from _guest.proxy import call_by_name as _call_by_name
 
 __all__ = [
     "ArgumentError",
@@ -25,17 +34,26 @@ __all__ = [
     "UnknownTool",
     "call_tool",
     "capability_summary",
+    "delete_memory",
     "describe_server",
     "describe_server_sync",
     "discovered_servers",
+    "discovered_servers_sync",
+    "get_memory_info",
+    "list_memories",
     "list_servers",
     "list_servers_sync",
     "list_tools",
     "list_tools_sync",
+    "load_memory",
+    "memory_exists",
     "query_tool_docs",
     "query_tool_docs_sync",
+    "save_memory",
+    "save_tool",
     "search_tool_docs",
     "search_tool_docs_sync",
+    "update_memory",
 ]
 
 
@@ -47,6 +65,11 @@ def discovered_servers(detailed: bool = False) -> Names:
     """
     servers = _state.current.servers
     return Names(_server_doc(server) if detailed else server["name"] for server in servers)
+
+
+def discovered_servers_sync(detailed: bool = False) -> list:
+    """Return what discovered_servers does, as a plain list."""
+    return list(discovered_servers(detailed))
 
 
 def list_servers() -> Names:
@@ -141,6 +164,11 @@ def _query(query: str, limit: int, detail: str, servers: "list | None") -> dict:
     return params
 
 
+def _found(result: dict, detail: str) -> list:
+    _state.current.missed(result.get("unavailable") or {})
+    return [_hit_doc(hit, detail) for hit in result.get("hits") or []]
+
+
 async def search_tool_docs(
     query: str, limit: int = 5, detail: str = "summary", servers: "list | str | None" = None
 ) -> list:
@@ -149,23 +177,19 @@ async def search_tool_docs(
     Each hit is a dict with server, tool, description, signature and score.
     ``servers`` narrows the search to some of them.
     """
-    result = await _state.current.wire.asked("search", _query(query, limit, detail, servers))
-    return [_hit_doc(hit, detail) for hit in result.get("hits") or []]
+    return _found(await _state.current.wire.asked("search", _query(query, limit, detail, servers)), detail)
 
 
 def search_tool_docs_sync(
     query: str, limit: int = 5, detail: str = "summary", servers: "list | str | None" = None
 ) -> list:
     """Return what search_tool_docs does, without await."""
-    result = _state.current.wire.ask("search", _query(query, limit, detail, servers))
-    return [_hit_doc(hit, detail) for hit in result.get("hits") or []]
+    return _found(_state.current.wire.ask("search", _query(query, limit, detail, servers)), detail)
 
 
 def call_tool(server: str, tool: str, args: "dict | None" = None):
     """Call a tool by name. Awaited, it gives the raw CallToolResult, also if that reports an error."""
-    info = _state.current.find(server)
-    arguments = _plain(dict(args or {}), "args", None)
-    return _Call(_state.current, "runtime.call_tool", info["name"], tool, arguments, raw=True)
+    return _call_by_name(_state.current.find(server), "runtime.call_tool", tool, args, raw=True)
 
 
 def capability_summary() -> str:

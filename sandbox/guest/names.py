@@ -1,16 +1,18 @@
-"""The names that code finds in its namespace: `mcp`, `runtime`, `mcp_servers`, `mcp_<alias>`."""
+"""The names that code finds in its namespace: `mcp`, `runtime`, `mcp_servers`, `mcp_<alias>`, memory, saved tools."""
 
 import re
 import sys
 
 from _guest import hub as state
 from _guest.hub import Hub
+from _guest.memory import FUNCTIONS
+from _guest.saved import Saved
 
 
 class Names:
     """The namespace's names for what the run can reach."""
 
-    def __init__(self, wire, namespace):
+    def __init__(self, wire, namespace, pictures):
         self.hub = state.current = Hub(wire)
         import mcp.runtime
         import mcp.servers
@@ -18,14 +20,21 @@ class Names:
         import mcp
 
         self.namespace = namespace
-        self.lasting = {"mcp": mcp, "runtime": mcp.runtime, "mcp_servers": mcp.mcp_servers}
+        self.lasting = {
+            "mcp": mcp,
+            "runtime": mcp.runtime,
+            "mcp_servers": mcp.mcp_servers,
+            "display": make_display(pictures),
+            **FUNCTIONS,
+        }
+        self.saved = Saved(namespace)
         self.given = {}
 
     def begin(self, servers, code):
         """Give the names of a run, and take back those of the one before."""
         self.hub.begin(servers)
-        for name, value in self.lasting.items():
-            sys.modules.setdefault(*(("mcp.runtime", value) if name == "runtime" else ("mcp", self.lasting["mcp"])))
+        sys.modules.setdefault("mcp", self.lasting["mcp"])
+        sys.modules.setdefault("mcp.runtime", self.lasting["runtime"])
         wanted = dict(self.lasting)
         if servers:
             from _guest.proxy import server_of
@@ -59,3 +68,18 @@ class Names:
             count = labels.count(label)
             times = f" ({count} times)" if count > 1 else ""
             print(f"{label}(...) was not awaited{times}; nothing was sent", file=sys.stderr, flush=True)
+
+
+def make_display(pictures):
+    """Return the function `display`."""
+
+    def display(*values):
+        """Show values in the result of this run: pictures as images, others as text.
+
+        Pictures are matplotlib figures, PIL images, and what has _repr_png_,
+        _repr_jpeg_ or _repr_svg_.
+        """
+        pictures().display(*values)
+
+    display.__module__ = "mcp"
+    return display

@@ -3,7 +3,7 @@
 from collections.abc import Coroutine, Mapping
 
 from _guest import hub as state
-from _guest.errors import MCPError
+from _guest.errors import ArgumentError, MCPError
 from _guest.schema import Parameters
 from _guest.values import native, plain
 
@@ -66,7 +66,23 @@ def make_function(hub, server, tool):
     call.__module__ = f"mcp.servers.{server['alias']}"
     call.__doc__ = document(tool, parameters)
     call.__signature__ = parameters.signature()
+    call.tool = tool["name"]
+    call.parameters = parameters
     return call
+
+
+def call_by_name(server, label, tool, arguments, raw):
+    """Make a call with arguments by the schema's own names. They are checked like those of a function."""
+    if arguments is not None and not isinstance(arguments, Mapping):
+        raise ArgumentError(f"{label}: the arguments must be a dict, not {type(arguments).__name__}")
+    try:
+        function = state.current.function(server, tool)
+    except MCPError:
+        # The host says when it is called why it cannot be, and keeps note of it.
+        return Call(state.current, label, server["name"], tool, plain(dict(arguments or {}), "arguments", None), raw)
+    name = f"{server['name']}.{function.tool}"
+    checked = function.parameters.check(name, function.__name__, dict(arguments or {}))
+    return Call(state.current, label, server["name"], function.tool, checked, raw)
 
 
 def document(tool, parameters):
@@ -115,9 +131,7 @@ class Server:
 
     def call_tool(self, tool: str, arguments: "dict | None" = None):
         """Call a tool by its own name; the awaited value is the same as of ``server.tool(...)``."""
-        arguments = plain(dict(arguments or {}), "arguments", None)
-        label = f"mcp_{self._server['alias']}.call_tool"
-        return Call(state.current, label, self._server["name"], tool, arguments)
+        return call_by_name(self._server, f"mcp_{self._server['alias']}.call_tool", tool, arguments, raw=False)
 
 
 class Servers(Mapping):
@@ -138,7 +152,7 @@ class Servers(Mapping):
     def __getattr__(self, name):
         server = state.current.names.get(name)
         if server is None:
-            raise AttributeError(f'no server "{name}"; servers: {", ".join(self) or "none"}')
+            raise AttributeError(state.current.unknown(name))
         return server_of(server)
 
     def __dir__(self):

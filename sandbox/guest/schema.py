@@ -4,7 +4,7 @@ import keyword
 import re
 
 from _guest.errors import ArgumentError
-from _guest.shape import fits, resolve, shape, short
+from _guest.shape import fits, misfit, nearest, resolve, shape, short
 from _guest.values import plain
 
 
@@ -85,18 +85,19 @@ class Parameters:
             if parameter is not None:
                 given.append((parameter, value))
             elif self.open:
-                result[key] = self.convert(label, key, {}, value)
+                result[key] = convert(label, key, {}, value, {})
             elif key != "timeout":
                 # A timeout that the tool does not know is the profile's matter.
-                raise wrong(f"unknown argument {key!r}")
+                raise wrong(f"unknown argument {key!r}{nearest(key, self.names)}")
         for parameter, value in given:
             if parameter.raw in result:
                 raise wrong(f"argument {parameter.alias!r} given twice")
             if value is None and not parameter.required and not parameter.nullable:
                 continue
-            value = self.convert(label, parameter.alias, parameter.schema, value)
-            if not fits(parameter.schema, value, parameter.root):
-                raise wrong(f"argument {parameter.alias!r} must be {parameter.shape}, not {short(value)}")
+            value = convert(label, parameter.alias, parameter.schema, value, parameter.root)
+            found = misfit(parameter.schema, value, parameter.root, parameter.alias)
+            if found:
+                raise wrong(f"argument {found[0]!r} {found[1]}")
             result[parameter.raw] = value
         missing = [p.alias for p in self.all if p.required and p.raw not in result]
         if missing:
@@ -104,13 +105,22 @@ class Parameters:
             raise wrong(f"missing {plural} {', '.join(map(repr, missing))}")
         return result
 
-    @staticmethod
-    def convert(label, name, schema, value):
-        """Return a value as JSON has it."""
-        try:
-            return plain(value, name, schema)
-        except (TypeError, ValueError) as error:
-            raise ArgumentError(f"{label}: {error}") from None
+    def check(self, label, name, arguments):
+        """Return arguments that were given by the schema's own names; ArgumentError if they do not fit."""
+        raw = {parameter.raw: parameter for parameter in self.all}
+        for key in arguments:
+            if key not in raw and not self.open:
+                near = nearest(str(key), raw)
+                raise ArgumentError(f"{label}: unknown argument {key!r}{near}; signature: {self.text(name)}")
+        return self.bind(label, name, (), arguments)
+
+
+def convert(label, name, schema, value, root):
+    """Return a value as JSON has it."""
+    try:
+        return plain(value, name, schema, root)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{label}: {error}") from None
 
 
 def collect(schema, root, depth=0):

@@ -6,12 +6,11 @@ import sys
 from os import _exit, getpid
 
 from _guest.code import NOTHING, Program, find_classes, make_main, trim_sources
+from _guest.files import Files
 from _guest.show import show
 
-# From Python 3.14 on, new processes import __main__, which is no file here.
-FORKSERVER = sys.version_info >= (3, 14)
-
 OUTPUT = 24 << 10  # bytes of output shown if the host does not say
+MARK = 100  # characters of it that say what was cut
 
 
 class Session:
@@ -28,6 +27,8 @@ class Session:
         self.pid = getpid()
         self.loop = None
         self.names = None
+        self.display = None
+        self.files = Files()
         self.unanswered = None  # the id of the run that is going on
         self.cold = [self.load_names, streams.line_up, self.load_loop, self.load_inspect]
 
@@ -44,8 +45,16 @@ class Session:
         if self.names is None:
             from _guest.names import Names
 
-            self.names = Names(self.wire, self.main.__dict__)
+            self.names = Names(self.wire, self.main.__dict__, self.load_display)
         return self.names
+
+    def load_display(self):
+        """Return what shows pictures."""
+        if self.display is None:
+            from _guest.display import Display
+
+            self.display = Display(self.wire)
+        return self.display
 
     def load_loop(self):
         """Return the session's event loop."""
@@ -84,10 +93,11 @@ class Session:
         try:
             self.restore(run)
             self.prepare(params)
-            result = self.settle(lambda: self.execute(params["code"], run), keep)
+            result = self.settle(lambda: self.execute(params["code"], run), params.get("value") or keep)
             if getpid() != self.pid:
                 self.leave(result)
             self.tidy()
+            self.list_files(result)
         except BaseException as error:
             # Code has broken what the session itself needs. The run gets its
             # answer all the same.
@@ -130,13 +140,14 @@ class Session:
             self.load_inspect()
         if "ctypes" in code or "cffi" in code:
             self.streams.line_up()
-        if FORKSERVER and ("multiprocessing" in code or "ProcessPool" in code):
+        if "multiprocessing" in code or "ProcessPool" in code:
             fork_workers()
 
     def execute(self, code, run):
         """Run code; KeyboardInterrupt may come from the first statement here to the last."""
         try:
             self.interrupts.enter(run)
+            self.names.saved.begin(code, self.names.given)
             program = Program(code, f"<run {run}>")
             namespace = self.main.__dict__
             if program.awaits:
@@ -155,9 +166,15 @@ class Session:
                 value = execute()
                 result = {"status": "success"}
                 if value is not NOTHING and value is not None:
-                    result["value"] = show(value, keep)
+                    if not self.pictured(value):
+                        result["value"] = show(value, max(keep - MARK, keep // 2))
                     self.main.__dict__["_"] = value
+                self.draw()
                 self.flush()
+            except Exception:
+                self.draw()
+                self.flush()
+                raise
             except BaseException:
                 self.flush()
                 raise
@@ -174,6 +191,23 @@ class Session:
             self.interrupts.run = None
             result = {"status": "error", "error": self.describe(error)}
         return result
+
+    def pictured(self, value):
+        """Show a last value that is a picture; tell whether it is one."""
+        return type(value).__module__ != "builtins" and getpid() == self.pid and self.load_display().show_value(value)
+
+    def draw(self):
+        """Show the figures that the run leaves open."""
+        if "matplotlib.pyplot" in sys.modules:
+            self.load_display().figures()
+
+    def list_files(self, result):
+        """Add the files that the run has left new or changed."""
+        files, more = self.files.changed()
+        if files:
+            result["files"] = files
+        if more:
+            result["moreFiles"] = more
 
     def flush(self):
         """Send on what code's own streams hold, and say which calls were not sent."""
@@ -232,13 +266,18 @@ class Session:
 
 
 def fork_workers():
-    """Have multiprocessing fork its processes, so that they know what code has defined."""
-    import multiprocessing
+    """Have multiprocessing fork its processes, so that they know what code has defined.
 
-    try:
-        multiprocessing.set_start_method("fork")
-    except RuntimeError:
-        pass  # Code has chosen already.
+    The other ways, of which one is the usual one from Python 3.14 on, have a
+    new process import __main__, which is no file here; it would look for the
+    session's functions in vain, and a pool would start others for ever.
+    """
+    from multiprocessing import context
+
+    forked = context._concrete_contexts.get("fork")
+    if forked is not None:
+        context._concrete_contexts.update(spawn=forked, forkserver=forked)
+        context._default_context._default_context = forked
 
 
 def plain_error(error):

@@ -66,27 +66,118 @@ def shape(schema, root, depth=0):
 
 
 def fits(schema, value, root, depth=0):
-    """Tell whether a JSON value can be of a schema: its type and enumeration, not what is inside it."""
+    """Tell whether a JSON value can be of a schema."""
+    return misfit(schema, value, root, "", depth) is None
+
+
+def misfit(schema, value, root, path, depth=0):
+    """Return what of a JSON value is wrong by its schema, and why; None if nothing is.
+
+    Patterns and formats are left to the server: each knows its own kind.
+    """
     schema = resolve(schema, root)
-    if depth > 5:
-        return True
-    if "const" in schema and not same(schema["const"], value):
-        return False
-    if isinstance(schema.get("enum"), list) and not any(same(item, value) for item in schema["enum"]):
-        return False
+    if depth > 8 or (value is None and schema.get("nullable") is True):
+        return None
     for key in ("anyOf", "oneOf"):
         parts = schema.get(key)
-        if isinstance(parts, list) and parts and not any(fits(part, value, root, depth + 1) for part in parts):
-            return False
+        if isinstance(parts, list) and parts:
+            found = [misfit(part, value, root, path, depth + 1) for part in parts]
+            if None not in found:
+                # The one that got furthest says most.
+                best = max(found, key=lambda item: len(item[0]))
+                return best if len(best[0]) > len(path) else (path, is_not(shape(schema, root), value))
     for part in schema.get("allOf") or ():
-        if not fits(part, value, root, depth + 1):
-            return False
+        found = misfit(part, value, root, path, depth + 1)
+        if found:
+            return found
+    if "const" in schema and not same(schema["const"], value):
+        return path, is_not(shape(schema, root), value)
+    if isinstance(schema.get("enum"), list) and not any(same(item, value) for item in schema["enum"]):
+        return path, is_not(shape(schema, root), value)
     kinds = schema.get("type")
     if isinstance(kinds, str):
         kinds = [kinds]
-    if value is None and schema.get("nullable") is True:
-        return True
-    return not isinstance(kinds, list) or any(is_kind(kind, value) for kind in kinds)
+    if isinstance(kinds, list) and not any(is_kind(kind, value) for kind in kinds):
+        return path, is_not(shape(schema, root), value)
+    bound = out_of_bounds(schema, value)
+    if bound:
+        return path, bound
+    if isinstance(value, list):
+        return misfit_items(schema, value, root, path, depth)
+    if isinstance(value, dict):
+        return misfit_members(schema, value, root, path, depth)
+    return None
+
+
+def is_not(wanted, value):
+    """Word a value that is another one than wanted."""
+    return f"must be {wanted}, not {short(value)}"
+
+
+BOUNDS = (
+    ("minimum", lambda value, bound: value < bound, "at least"),
+    ("maximum", lambda value, bound: value > bound, "at most"),
+    ("exclusiveMinimum", lambda value, bound: value <= bound, "more than"),
+    ("exclusiveMaximum", lambda value, bound: value >= bound, "less than"),
+)
+SIZES = {str: ("Length", "characters"), list: ("Items", "items")}
+
+
+def out_of_bounds(schema, value):
+    """Return how a number, a text or a list is out of its bounds, None if it is not."""
+    if type(value) in (int, float):
+        for key, wrong, words in BOUNDS:
+            bound = schema.get(key)
+            if type(bound) in (int, float) and wrong(value, bound):
+                return f"must be {words} {bound}, not {short(value)}"
+    elif type(value) in SIZES:
+        key, unit = SIZES[type(value)]
+        for name, wrong, words in (("min", len(value).__lt__, "at least"), ("max", len(value).__gt__, "at most")):
+            bound = schema.get(name + key)
+            if type(bound) is int and wrong(bound):
+                return f"must have {words} {bound} {unit}, not {len(value)}"
+    return None
+
+
+def misfit_items(schema, value, root, path, depth):
+    """Return what is wrong in a list."""
+    first = schema.get("prefixItems")
+    first = first if isinstance(first, list) else []
+    items = schema.get("items")
+    for index, item in enumerate(value):
+        part = first[index] if index < len(first) else items
+        if isinstance(part, dict):
+            found = misfit(part, item, root, f"{path}[{index}]", depth + 1)
+            if found:
+                return found
+    return None
+
+
+def misfit_members(schema, value, root, path, depth):
+    """Return what is wrong in an object."""
+    known = schema.get("properties")
+    known = known if isinstance(known, dict) else {}
+    for name in schema.get("required") or ():
+        if isinstance(name, str) and name not in value:
+            return path, f"must have {name!r}: {shape(known.get(name, {}), root)}"
+    others = schema.get("additionalProperties")
+    for name, item in value.items():
+        part = known.get(name, others)
+        if part is False and "patternProperties" not in schema:
+            return path, f"must not have {name!r}{nearest(name, known)}; it has {', '.join(known) or 'nothing'}"
+        if isinstance(part, dict) and (name in known or "patternProperties" not in schema):
+            found = misfit(part, item, root, f"{path}[{name!r}]", depth + 1)
+            if found:
+                return found
+    return None
+
+
+def nearest(name, names):
+    """Return a question after the name that was meant, empty if none is near."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name.lower(), list(names), 1, 0.6)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def is_kind(kind, value):

@@ -24,7 +24,21 @@ def describe(error):
     name = kind.__qualname__
     if kind.__module__ not in ("builtins", "__main__"):
         name = f"{kind.__module__}.{name}"
-    return {"type": name, "message": clip(message_of(error), MESSAGE), "traceback": traceback_of(error)}
+    trace = traceback_of(error)
+    advice = advice_on(error)
+    if advice:
+        trace += f"hint: {clip(advice, WIDTH)}\n"
+    return {"type": name, "message": clip(message_of(error), MESSAGE), "traceback": trace}
+
+
+def advice_on(error):
+    """Return a hint; whatever goes wrong with it, the exception itself is told."""
+    try:
+        from _guest.hints import hint
+
+        return hint(error, list(related(error)))
+    except Exception:
+        return None
 
 
 def traceback_of(error):

@@ -8,12 +8,16 @@ import sys
 from collections.abc import Mapping, Sequence, Set, ValuesView
 
 from _guest.errors import ToolError
+from _guest.shape import resolve
 
 DEPTH = 200
 
 
-def plain(value, name, schema, depth=0):
-    """Return a value as JSON has it; TypeError or ValueError naming the argument if there is none."""
+def plain(value, name, schema, root=None, depth=0):
+    """Return a value as JSON has it; TypeError or ValueError naming the argument if there is none.
+
+    The schema, resolved within its root, tells how bytes and decimals are wanted.
+    """
     kind = type(value)
     if kind is str or kind is int or kind is bool or value is None:
         return value
@@ -23,21 +27,33 @@ def plain(value, name, schema, depth=0):
         if not math.isfinite(value):
             raise ValueError(f"argument {name!r} is {value}: JSON has no such number")
         return float(value)
+    schema = schema or {}
     if isinstance(value, Mapping):
-        return {key_of(key, name): plain(item, f"{name}[{key!r}]", None, depth + 1) for key, item in value.items()}
+        known = schema.get("properties")
+        return {
+            key_of(key, name): plain(item, f"{name}[{key!r}]", within(known, key, root), root, depth + 1)
+            for key, item in value.items()
+        }
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return text_of(bytes(value), name, schema or {})
-    converted = convert(value, name, schema or {})
+        return text_of(bytes(value), name, schema)
+    converted = convert(value, name, schema)
     if converted is not value:
-        return plain(converted, name, schema, depth + 1)
+        return plain(converted, name, schema, root, depth + 1)
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):
         return int(value)
     if isinstance(value, (Sequence, Set, ValuesView)) or kind.__name__ == "deque":
-        return [plain(item, f"{name}[{index}]", None, depth + 1) for index, item in enumerate(value)]
+        part = within(schema, "items", root)
+        return [plain(item, f"{name}[{index}]", part, root, depth + 1) for index, item in enumerate(value)]
     where = "" if kind.__module__ == "builtins" else kind.__module__ + "."
     raise TypeError(f"argument {name!r} is a {where}{kind.__qualname__}, which JSON has no form for")
+
+
+def within(schemas, key, root):
+    """Return the schema of a part, None if there is none."""
+    part = schemas.get(key) if isinstance(schemas, dict) and isinstance(key, str) else None
+    return resolve(part, root or {}) if isinstance(part, dict) else None
 
 
 def convert(value, name, schema):
@@ -46,7 +62,7 @@ def convert(value, name, schema):
     if is_a(value, "enum", "Enum"):
         return value.value
     if is_a(value, "datetime", "date") or is_a(value, "datetime", "time"):
-        return value.isoformat()
+        return None if value != value else value.isoformat()  # pandas.NaT is a date as well
     if is_a(value, "decimal", "Decimal"):
         if "number" in str(schema.get("type")) or "integer" in str(schema.get("type")):
             return int(value) if value == value.to_integral_value() else float(value)
@@ -55,11 +71,30 @@ def convert(value, name, schema):
         return str(value)
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    if module == "pandas" and hasattr(value, "columns"):
-        return value.to_dict("records")
+    if hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
+        return {field: getattr(value, field) for field in value.__dataclass_fields__}
+    if module == "pandas":
+        return of_pandas(value)
     if hasattr(value, "dtype") and hasattr(value, "tolist"):
+        if value.dtype.kind == "M":  # In nanoseconds, tolist gives numbers.
+            value = value.astype("datetime64[us]")
         return value.tolist()
     return value
+
+
+def of_pandas(value):
+    """Return a frame as records, a series or an index as a list; None stands for what is missing."""
+    import pandas
+
+    if isinstance(value, pandas.DataFrame):
+        return [dict(zip(value.columns, row)) for row in zip(*(of_pandas(value[name]) for name in value.columns))]
+    if isinstance(value, (pandas.Series, pandas.Index)):
+        return [None if missing else item for item, missing in zip(value.tolist(), value.isna())]
+    if value is pandas.NA:
+        return None
+    if isinstance(value, (pandas.Period, pandas.Interval)):
+        return str(value)
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def is_a(value, module, name):

@@ -8,6 +8,7 @@ from os import read as read_fd
 from os import write as write_fd
 
 from _guest.errors import MCPError, from_wire
+from _guest.files import fetch
 
 INFLIGHT = 256  # requests that wait for an answer at once; the host refuses more
 CARRIED = 64 << 20  # bytes of theirs, but for a single one; the host refuses more
@@ -64,6 +65,17 @@ class Wire:
     def notify(self, method, params):
         """Send a notification."""
         self.exclusive(self.write, b"F", encode({"jsonrpc": "2.0", "method": method, "params": params}))
+
+    def tell(self, method, params):
+        """Send a notification that belongs to the run that is going on."""
+        if self.closed:
+            raise MCPError(self.closed)
+        self.exclusive(self._tell, method, params)
+
+    def _tell(self, method, params):
+        if self.run is None:
+            raise MCPError("no run is going on: nothing can be shown until the next one")
+        self.write(b"F", encode({"jsonrpc": "2.0", "method": method, "params": {"run": self.run, **params}}))
 
     def begin(self, run, output):
         """Announce that a run begins: what is written from now on is its output."""
@@ -235,8 +247,14 @@ class Wire:
                 self.mail.release()
         elif method == "interrupt":
             self.interrupts.ask(message["params"]["run"])
+        elif method == "read":
+            self.exclusive(self.reply, message["id"], fetch(**message["params"]))
         elif method is None:
             self.answered(message)
+
+    def reply(self, identity, result):
+        """Answer a request of the host. The caller holds `output`."""
+        self.write(b"F", encode({"jsonrpc": "2.0", "id": identity, "result": result}))
 
     def answered(self, message):
         """Hand an answer to who waits for it."""

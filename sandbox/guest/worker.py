@@ -106,6 +106,12 @@ def prepare():
 
     faulthandler.enable(2, all_threads=False)
     sys.argv = [""]
+    # There is no screen, and only /tmp to keep what was worked out once.
+    os.environ.setdefault("MPLBACKEND", "Agg")
+    os.environ.setdefault("MPLCONFIGDIR", "/tmp/.matplotlib")
+    # There is no network: pip says so, and does not try five times.
+    os.environ.setdefault("PIP_RETRIES", "1")
+    os.environ.setdefault("PIP_DISABLE_PIP_VERSION_CHECK", "1")
     # Last, so that no file of the session stands in for a module of the library.
     sys.path.append("")
     sys.breakpointhook = no_debugger

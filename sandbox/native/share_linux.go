@@ -40,6 +40,8 @@ func share(cfg *stage.Config, mounts []sandbox.Mount) error {
 		}
 		info, err := os.Stat(m.Source)
 		switch {
+		case err != nil && m.Optional:
+			continue
 		case errors.Is(err, fs.ErrNotExist):
 			return fmt.Errorf("mount %q: no such file or folder on this machine; make it, or take it out of the profile's mounts", m.Source)
 		case err != nil:

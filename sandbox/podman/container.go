@@ -210,6 +210,9 @@ func tmpfs(l sandbox.Limits) []specs.Mount {
 func mounts(spec sandbox.Spec, local bool) ([]specs.Mount, error) {
 	var all []specs.Mount
 	for _, m := range spec.Mounts {
+		if _, err := os.Stat(m.Source); m.Optional && (!local || err != nil) {
+			continue
+		}
 		if !filepath.IsAbs(m.Source) || !path.IsAbs(m.Target) {
 			return nil, fmt.Errorf("mount %q on %q: both must be absolute paths", m.Source, m.Target)
 		}

@@ -224,6 +224,13 @@ func (f *finder) entry(p place, e field) {
 	f.found = append(f.found, Found{Definition: d, Client: p.client, Source: pos})
 }
 
+// same tells whether two paths lead to the same one.
+func same(a, b string) bool {
+	a, errA := filepath.EvalSymlinks(a)
+	b, errB := filepath.EvalSymlinks(b)
+	return errA == nil && errB == nil && a == b
+}
+
 // What people call the bridge in their clients' configurations, and programs
 // of its kind, whose place it takes.
 var (
@@ -253,10 +260,9 @@ func (f *finder) own(d upstream.Definition) string {
 	if err != nil {
 		return ""
 	}
-	if a, err := os.Stat(program); err == nil {
-		if b, err := os.Stat(f.options.Self); err == nil && os.SameFile(a, b) {
-			return "it starts the bridge itself"
-		}
+	// By the path, not the file: a binary may be several programs.
+	if same(program, f.options.Self) {
+		return "it starts the bridge itself"
 	}
 	return ""
 }

@@ -15,7 +15,13 @@ import (
 )
 
 // serverName is what a policy can call a server.
-var serverName = regexp.MustCompile(`^[^\pC]{1,64}$`)
+var serverName = regexp.MustCompile(`^[^\pC./]{1,64}$`)
+
+// policyName is the name of a server as a policy has it. Names from galleries
+// have dots and slashes, which in a policy stand between a server and a tool.
+func policyName(name string) string {
+	return strings.NewReplacer(".", "-", "/", "-").Replace(name)
+}
 
 // definition makes an entry into a definition. It is skipped without a word if
 // the user has switched it off.
@@ -29,11 +35,11 @@ func (f *finder) definition(p place, e field) (d upstream.Definition, skip bool,
 	if on, _ := e.get("enabled"); on.value == false {
 		return d, true, nil
 	}
-	if !serverName.MatchString(e.name) {
+	d.Name = policyName(e.name)
+	if !serverName.MatchString(d.Name) {
 		return d, false, errors.New("a name of more than 64 characters, or with some that cannot be seen")
 	}
 	r := &reader{finder: f, place: p, node: e.node}
-	d.Name = e.name
 	d.Description = r.text("description")
 	d.Command, d.Args = r.command()
 	address, _ := e.first("url", "serverUrl", "httpUrl")

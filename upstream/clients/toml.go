@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
@@ -14,7 +15,7 @@ import (
 func parseTOML(text []byte) (node, *mistake) {
 	var root map[string]any
 	if err := toml.Unmarshal(text, &root); err != nil {
-		m := &mistake{message: err.Error()}
+		m := &mistake{message: strings.TrimPrefix(err.Error(), "toml: ")}
 		var where *toml.DecodeError
 		if errors.As(err, &where) {
 			m.line, m.col = where.Position()

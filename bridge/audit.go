@@ -1,0 +1,187 @@
+package bridge
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"bridge/policy"
+	"bridge/sandbox"
+	"bridge/store"
+)
+
+// audit writes down what an agent has done: a record of each run and of each
+// call.
+type audit struct {
+	session string // a name for this agent's runs
+	log     *slog.Logger
+
+	mu   sync.Mutex // guards runs
+	runs int
+}
+
+func newAudit(log *slog.Logger) *audit {
+	return &audit{session: strings.ToLower(rand.Text()[:12]), log: log}
+}
+
+// entry is one run in the audit log.
+type entry struct {
+	audit *audit
+	file  *store.Log // nil: nothing is written down
+	code  string
+	head
+}
+
+// head is what the records of a run and of its calls have in common.
+type head struct {
+	Time    time.Time `json:"time"` // when it began
+	Kind    string    `json:"kind"` // "run" or "call"
+	Session string    `json:"session"`
+	Run     int       `json:"run"` // from 1 on, in the session
+	Profile string    `json:"profile"`
+	SHA256  string    `json:"sha256"` // of the run's code
+	Seconds float64   `json:"seconds"`
+}
+
+// runRecord is what is written down of a run. Sizes are in bytes.
+type runRecord struct {
+	head
+	Status      Status   `json:"status"`
+	Error       string   `json:"error,omitempty"` // its type
+	ExitCode    *int     `json:"exitCode,omitempty"`
+	Lost        bool     `json:"lost,omitempty"` // and with it the session
+	Servers     []string `json:"servers,omitempty"`
+	Timeout     float64  `json:"timeoutSeconds"`
+	Calls       int      `json:"calls"`
+	CodeBytes   int      `json:"codeBytes"`
+	StdoutBytes int64    `json:"stdoutBytes"`
+	StderrBytes int64    `json:"stderrBytes"`
+	ValueBytes  int      `json:"valueBytes"`
+	Code        *string  `json:"code,omitempty"` // if the profile wants it
+}
+
+// callRecord is what is written down of a call.
+type callRecord struct {
+	head
+	Server        string          `json:"server"`
+	Tool          string          `json:"tool"`
+	Decision      string          `json:"decision"`         // "allow" or "deny"; "none" if nobody was asked
+	Denied        string          `json:"denied,omitempty"` // by what: see denial
+	Rule          string          `json:"rule,omitempty"`   // its place
+	Outcome       string          `json:"outcome"`          // as in Call.State
+	Error         string          `json:"error,omitempty"`  // its kind, as code is told
+	ArgumentBytes int             `json:"argumentBytes"`
+	ResultBytes   int             `json:"resultBytes"`
+	Arguments     json.RawMessage `json:"arguments,omitempty"` // if the profile wants them
+}
+
+// begin opens the entry of a run.
+func (a *audit) begin(file *store.Log, p *policy.Profile, code string) *entry {
+	a.mu.Lock()
+	a.runs++
+	run := a.runs
+	a.mu.Unlock()
+	sum := sha256.Sum256([]byte(code))
+	return &entry{audit: a, file: file, code: code, head: head{
+		Time: time.Now(), Kind: "run", Session: a.session, Run: run, Profile: p.Name, SHA256: hex.EncodeToString(sum[:]),
+	}}
+}
+
+// start is when the code of the run begins. Nothing has been written down yet.
+func (e *entry) start() { e.Time = time.Now() }
+
+// ended writes down a run.
+func (e *entry) ended(r *Report) {
+	record := runRecord{
+		head: e.head, Status: r.Status, ExitCode: r.ExitCode, Lost: r.Lost, Servers: r.Servers, Timeout: r.Timeout.Seconds(),
+		Calls: len(r.Calls) + r.Further, CodeBytes: len(e.code),
+		StdoutBytes: bytesOf(r.Result.Stdout), StderrBytes: bytesOf(r.Result.Stderr),
+	}
+	record.Seconds = time.Since(e.Time).Seconds()
+	if x := r.exception(); x != nil {
+		record.Error = x.Type
+	}
+	if r.Result.Value != nil {
+		record.ValueBytes = len(*r.Result.Value)
+	}
+	if r.Profile.Audit.Code {
+		record.Code = &e.code
+	}
+	e.write(record.Time, record)
+}
+
+func bytesOf(o sandbox.Output) int64 { return int64(len(o.Text)) + o.Skipped }
+
+// call writes down a call of the run.
+func (e *entry) call(p *policy.Profile, a *attempt) {
+	record := callRecord{
+		head: e.head, Server: clip(a.server.Name), Tool: clip(a.tool), Decision: "allow", Outcome: a.state,
+		ArgumentBytes: len(a.args), ResultBytes: a.bytes,
+	}
+	record.Kind, record.Time, record.Seconds = "call", a.began, time.Since(a.began).Seconds()
+	var refused *sandbox.Error
+	if errors.As(a.err, &refused) {
+		record.Error = refused.Kind
+	}
+	at := a.rule.Pos
+	if by, pos := denial(a); by != "" {
+		record.Decision, record.Denied = "deny", by
+		if by != "later" {
+			at = pos
+		}
+	} else if at == (policy.Pos{}) {
+		record.Decision = "none"
+	}
+	if at != (policy.Pos{}) {
+		record.Rule = at.String()
+	}
+	if p.Audit.Arguments && utf8.Valid(a.args) && json.Valid(a.args) {
+		record.Arguments = a.args
+	}
+	e.write(record.Time, record)
+}
+
+// denial says what has denied a call, and the place of the rule: the profile
+// has no such "server", its rules no such "tool", or the tool's rule does not
+// allow the "arguments"; "later" is what does not follow from the rules alone,
+// such as a budget, a person, or the server's own word on the tool.
+func denial(a *attempt) (by string, at policy.Pos) {
+	var unknown *policy.UnknownServer
+	var denied *policy.Denial
+	var refused *sandbox.Error
+	switch {
+	case errors.As(a.denied, &unknown):
+		return "server", policy.Pos{}
+	case errors.As(a.denied, &denied) && denied.Reason != "":
+		return "arguments", denied.Pos
+	case errors.As(a.denied, &denied):
+		return "tool", denied.Pos
+	case errors.As(a.err, &refused) && refused.Kind == "policy":
+		return "later", policy.Pos{}
+	}
+	return "", policy.Pos{}
+}
+
+// write appends a record. One that cannot be written is told to the operator,
+// with what it says that matters most.
+func (e *entry) write(at time.Time, record any) {
+	if e.file == nil {
+		return
+	}
+	err := e.file.Append(at, record)
+	if err == nil {
+		return
+	}
+	attrs := []any{"err", err, "session", e.Session, "run", e.Run, "sha256", e.SHA256}
+	if c, ok := record.(callRecord); ok {
+		attrs = append(attrs, "server", c.Server, "tool", c.Tool, "decision", c.Decision, "outcome", c.Outcome)
+	}
+	e.audit.log.Error("a record could not be written to the audit log", attrs...)
+}

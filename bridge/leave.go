@@ -1,0 +1,124 @@
+package bridge
+
+import (
+	"encoding/base64"
+	"fmt"
+	"path"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"bridge/sandbox"
+)
+
+// This file is what a result has beside its text: images, and links to what it
+// has no room for.
+
+const (
+	maxImages     = 8       // images in a result
+	maxImageBytes = 4 << 20 // bytes of them
+	maxLinks      = 20      // links to files in a result
+
+	// wholeOutput is how much of each stream's beginning is kept to be linked
+	// to, and as much of its end.
+	wholeOutput = 2 << 20
+)
+
+// attachments are the blocks that follow the text of a result.
+type attachments struct {
+	images []sandbox.Image    // shown
+	links  []mcp.ResourceLink // to all else
+	files  []attachedFile     // as the structured content lists them
+	notes  []string           // what the text says of them
+}
+
+// attachedFile is a file of the session as the structured content has it.
+type attachedFile struct {
+	Path string `json:"path"`
+	Size int64  `json:"size"`
+	URI  string `json:"uri"`
+}
+
+// attach sorts what a run has left into what a result shows and what it links
+// to. Files of a session that does not persist are gone already.
+func (r *Report) attach(s *shelf, run int) {
+	a := &r.attachments
+	size, linked := 0, 0
+	for i, image := range r.Result.Images {
+		small := size+len(image.Data) <= maxImageBytes && len(a.images) < maxImages
+		if small && image.MIME != "image/svg+xml" {
+			a.images = append(a.images, image)
+			size += len(image.Data)
+			continue
+		}
+		name := fmt.Sprintf("runs/%d/image-%d.%s", run, i+1, extension(image.MIME))
+		a.links = append(a.links, s.put(name, image.MIME, image.Data, path.Base(name)))
+		linked++
+	}
+	if linked > 0 {
+		a.notes = append(a.notes, fmt.Sprintf("%s linked as resources", count(linked, "more image is", "more images are")))
+	}
+	if n := r.Result.MoreImages; n > 0 {
+		a.notes = append(a.notes, fmt.Sprintf("%s left out", count(n, "more image was", "more images were")))
+	}
+	if r.Profile.Session.Persist {
+		r.attachFiles()
+	}
+	r.keepWhole(s, run)
+}
+
+func (r *Report) attachFiles() {
+	a := &r.attachments
+	for i, f := range r.Result.Files {
+		l := link(workspace+f.Path, fileType(f.Path), f.Path, f.Size)
+		a.files = append(a.files, attachedFile{"/workspace/" + f.Path, f.Size, l.URI})
+		if i < maxLinks {
+			a.links = append(a.links, l)
+		}
+	}
+	if n := len(r.Result.Files) - maxLinks + r.Result.MoreFiles; n > 0 && len(r.Result.Files) >= maxLinks {
+		a.notes = append(a.notes, fmt.Sprintf("%s in /workspace", count(n, "more new or changed file is", "more new or changed files are")))
+	}
+}
+
+// keepWhole puts on the shelf what the text of a result has to cut.
+func (r *Report) keepWhole(s *shelf, run int) {
+	whole, cut := r.pieces(), r.pieces()
+	fit(cut, r.budget())
+	for i, name := range pieceNames {
+		if cut[i].skipped == 0 {
+			continue
+		}
+		name = fmt.Sprintf("runs/%d/%s.txt", run, name)
+		r.attachments.links = append(r.attachments.links, s.put(name, "text/plain", []byte(whole[i].String()), path.Base(name)))
+	}
+}
+
+// blocks are the attachments as content of a result.
+func (a *attachments) blocks() []mcp.Content {
+	var list []mcp.Content
+	for _, i := range a.images {
+		list = append(list, mcp.NewImageContent(base64.StdEncoding.EncodeToString(i.Data), i.MIME))
+	}
+	for _, l := range a.links {
+		list = append(list, l)
+	}
+	return list
+}
+
+func extension(kind string) string {
+	switch kind {
+	case "image/jpeg":
+		return "jpg"
+	case "image/svg+xml":
+		return "svg"
+	}
+	return "png"
+}
+
+// count is a number of things in words.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

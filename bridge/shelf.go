@@ -1,0 +1,146 @@
+package bridge
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// sessionURI is where resources of the session are: what runs have written in
+// full, and the files of /workspace.
+const sessionURI = "bridge://session/"
+
+const workspace = "workspace/"
+
+// A shelf keeps what results have no room for, for the agent to read as
+// resources. When it is full, the oldest makes room.
+type shelf struct {
+	mu    sync.Mutex // guards what follows
+	items []shelved
+	size  int
+}
+
+type shelved struct {
+	name string // below sessionURI
+	mime string
+	data []byte
+}
+
+const (
+	maxShelf   = 24 << 20 // bytes on a shelf
+	maxShelved = 200      // items on a shelf
+)
+
+// put keeps data under a name, and returns the link to it.
+func (s *shelf) put(name, mime string, data []byte, title string) mcp.ResourceLink {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.items = append(s.items, shelved{name, mime, data})
+	s.size += len(data)
+	for len(s.items) > 1 && (s.size > maxShelf || len(s.items) > maxShelved) {
+		s.size -= len(s.items[0].data)
+		s.items = slices.Delete(s.items, 0, 1)
+	}
+	return link(name, mime, title, int64(len(data)))
+}
+
+func (s *shelf) find(name string) (shelved, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.items, func(i shelved) bool { return i.name == name })
+	if i < 0 {
+		return shelved{}, false
+	}
+	return s.items[i], true
+}
+
+// link is a resource of the session as a result has it.
+func link(name, mime, title string, size int64) mcp.ResourceLink {
+	l := mcp.NewResourceLink(sessionURI+escaped(name), title, "", mime)
+	l.Size = &size
+	return l
+}
+
+func escaped(name string) string { return (&url.URL{Path: name}).EscapedPath() }
+
+// fileType is the media type of a file by its name.
+func fileType(name string) string {
+	if kind := mime.TypeByExtension(path.Ext(name)); kind != "" {
+		return kind
+	}
+	return "application/octet-stream"
+}
+
+// addSession has the server read what the session keeps.
+func (b *Bridge) addSession(s *server.MCPServer) {
+	template := mcp.NewResourceTemplate(sessionURI+"{+path}", "session",
+		mcp.WithTemplateDescription("what a run_python result links to"))
+	s.AddResourceTemplate(template, func(ctx context.Context, r mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+		return b.session.read(ctx, r.Params.URI)
+	})
+}
+
+// read is what resources/read answers.
+func (s *session) read(ctx context.Context, uri string) ([]mcp.ResourceContents, error) {
+	name, err := url.PathUnescape(strings.TrimPrefix(uri, sessionURI))
+	if err != nil {
+		return nil, fmt.Errorf("resource %q: %w", clip(uri), err)
+	}
+	if item, ok := s.shelf.find(name); ok {
+		return contents(uri, item.mime, item.data), nil
+	}
+	file, ok := strings.CutPrefix(name, workspace)
+	if !ok {
+		return nil, fmt.Errorf("resource %q: not there; what a session keeps makes room for what is newer", clip(uri))
+	}
+	data, err := s.file(ctx, file)
+	if err != nil {
+		return nil, fmt.Errorf("resource %q: %w", clip(uri), err)
+	}
+	return contents(uri, fileType(file), data), nil
+}
+
+// file reads a file of the sandbox that there is.
+func (s *session) file(ctx context.Context, name string) ([]byte, error) {
+	s.mu.Lock()
+	o := s.box
+	s.mu.Unlock()
+	if o == nil || o.ended() {
+		return nil, errors.New("the session has ended, and its files with it")
+	}
+	select {
+	case <-o.done:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if o.err != nil {
+		return nil, o.err
+	}
+	return o.box.Read(ctx, name)
+}
+
+// contents are data as text if they are, else as base64.
+func contents(uri, kind string, data []byte) []mcp.ResourceContents {
+	if utf8.Valid(data) && !slices.Contains(data, 0) {
+		if kind == "application/octet-stream" {
+			kind = "text/plain"
+		}
+		return []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: kind, Text: string(data)}}
+	}
+	if kind == "application/octet-stream" {
+		kind = http.DetectContentType(data)
+	}
+	return []mcp.ResourceContents{mcp.BlobResourceContents{URI: uri, MIMEType: kind, Blob: base64.StdEncoding.EncodeToString(data)}}
+}

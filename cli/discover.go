@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+
+	"bridge/policy"
+	"bridge/upstream"
+	"bridge/upstream/clients"
+)
+
+// AllowSelf is a variable of the environment: if it is true, a bridge mounts
+// servers that are bridges too, and does so even as the server of another.
+const AllowSelf = "MCP_BRIDGE_ALLOW_SELF_SERVER"
+
+// discovery is what was found in the configurations of other clients, and what
+// was not, for a profile that looks there.
+type discovery struct {
+	sources  []string
+	seen     string // the files as they were before they were read
+	found    []clients.Found
+	warnings []clients.Warning
+	notes    []string // what is to be said beside
+}
+
+// discover mounts what the profile finds in the configurations of other
+// clients, unless this bridge is itself the server of another.
+func (c *choice) discover(p *policy.Profile) (*policy.Profile, error) {
+	allow, err := allowSelf()
+	if err != nil {
+		return nil, err
+	}
+	d := discovery{sources: p.Discover}
+	c.discovery = &d
+	if os.Getenv(upstream.Marker) != "" && !allow {
+		if len(p.Servers) > 0 || len(p.Discover) > 0 {
+			d.notes = append(d.notes, "this bridge is the server of another bridge and mounts no servers; "+AllowSelf+"=true lets it")
+		}
+		d.sources = nil
+		return p.WithoutServers(), nil
+	}
+	if os.Getenv(clients.Config) != "" && !strings.Contains(strings.Join(p.Discover, "\n"), clients.All) {
+		d.notes = append(d.notes, fmt.Sprintf("%s is set and not read: profile %q does not discover %q", clients.Config, p.Name, clients.All))
+	}
+	if len(p.Discover) == 0 {
+		return p, nil
+	}
+	d.seen = d.fingerprint()
+	d.found, d.warnings = clients.Find(p.Discover, clients.Options{AllowSelf: allow})
+	list := make([]policy.Server, len(d.found))
+	for i, f := range d.found {
+		list[i] = policy.Server{
+			Name: f.Name, Description: f.Description, Command: f.Command, Args: f.Args, Env: f.Env, EnvFile: f.EnvFile,
+			Cwd: f.Cwd, URL: f.URL, Headers: f.Headers, Transport: f.Transport,
+			StartTimeout: f.StartTimeout, CallTimeout: f.CallTimeout,
+		}
+	}
+	if dir, ok := c.standIns(); ok {
+		list = append(list, standingFound(dir)...)
+	}
+	return p.WithServers(list), nil
+}
+
+// allowSelf is what the variable says.
+func allowSelf() (bool, error) {
+	value := os.Getenv(AllowSelf)
+	if value == "" {
+		return false, nil
+	}
+	allow, err := strconv.ParseBool(value)
+	if err != nil {
+		return false, fmt.Errorf("%s: %q is neither true nor false", AllowSelf, value)
+	}
+	return allow, nil
+}
+
+// log writes down what was found and what could not be used.
+func (d *discovery) log(log *slog.Logger) {
+	if d == nil {
+		return
+	}
+	for _, note := range d.notes {
+		log.Warn(note)
+	}
+	for _, w := range d.warnings {
+		log.Warn(w.String())
+	}
+	for _, f := range d.found {
+		log.Debug("found", "server", f.Name, "of", f.Client, "at", f.Source.String())
+	}
+}
+
+// examine tells the doctor what was read, and what in it cannot be used.
+func (d *discovery) examine() []check {
+	if d == nil {
+		return nil
+	}
+	var checks []check
+	for _, note := range d.notes {
+		checks = append(checks, check{"clients", warn, note, ""})
+	}
+	servers := map[string]int{}
+	var files []string
+	for _, f := range d.found {
+		if servers[f.Source.File]++; servers[f.Source.File] == 1 {
+			files = append(files, f.Source.File)
+		}
+	}
+	for _, file := range files {
+		count := fmt.Sprintf("%d servers", servers[file])
+		if servers[file] == 1 {
+			count = "1 server"
+		}
+		checks = append(checks, check{"client", ok, file + ": " + count, ""})
+	}
+	for _, w := range d.warnings {
+		checks = append(checks, check{"client", warn, w.String(), "correct it there, or write the server down in a policy"})
+	}
+	return checks
+}
+
+// place is where a server was found, "" if it is the policy's own.
+func (d *discovery) place(server string) string {
+	if d == nil {
+		return ""
+	}
+	for _, f := range d.found {
+		if f.Name == server {
+			return f.Source.String()
+		}
+	}
+	return ""
+}
+
+// outdated tells whether one of the files has changed, has come or has gone.
+func (d *discovery) outdated() bool { return d != nil && d.fingerprint() != d.seen }
+
+// fingerprint describes the files that were looked into without reading them.
+func (d *discovery) fingerprint() string {
+	var b strings.Builder
+	for _, path := range clients.Files(d.sources, clients.Options{}) {
+		info, err := os.Stat(path)
+		if err != nil {
+			continue
+		}
+		fmt.Fprintf(&b, "%q %d %d\n", path, info.Size(), info.ModTime().UnixNano())
+	}
+	return b.String()
+}

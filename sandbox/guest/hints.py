@@ -1,0 +1,173 @@
+"""What to do instead: a line below an exception whose own words do not say it.
+
+It is given only where the sandbox, or the way that code is run here, is not
+what its author had in mind.
+"""
+
+import errno
+import re
+import sys
+
+from _guest import hub as state
+from _guest.errors import MCPError
+
+NETWORK = "the sandbox has no network; what is outside is reached through servers: runtime.discovered_servers()"
+INSTALL = "nothing can be installed: the sandbox has no network; use what Python has here, or a server's tools"
+FOLDERS = "only /workspace and /tmp can be written to"
+SHELL = 'use subprocess.run("...", shell=True)'
+UNREACHABLE = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EPERM, errno.EACCES, errno.EAFNOSUPPORT, errno.ENETDOWN}
+
+MAGICS = {
+    "time": "measure with time.perf_counter()",
+    "timeit": "use timeit.timeit()",
+    "matplotlib": "leave it out: figures are shown without it",
+    "pip": INSTALL,
+    "conda": INSTALL,
+    "cd": "use os.chdir()",
+    "ls": SHELL,
+    "bash": SHELL,
+    "sh": SHELL,
+    "env": "use os.environ",
+    "run": "use runpy.run_path()",
+    "load_ext": "leave it out",
+    "autoreload": "use importlib.reload()",
+    "who": "use dir()",
+    "writefile": 'use open(path, "w").write(text)',
+}
+
+
+def hint(error, related):
+    """Return the hint for an exception and those it came from, None if there is nothing to say."""
+    if isinstance(error, SyntaxError):
+        return of_syntax(error)
+    for link in related:
+        text = of_system(link) if isinstance(link, OSError) else None
+        if text:
+            return text
+    for kinds, find in (
+        (ImportError, of_import),
+        (NameError, of_name),
+        ((TypeError, AttributeError), of_type),
+        (RuntimeError, of_loop),
+    ):
+        if isinstance(error, kinds):
+            return find(error)
+    command = getattr(error, "cmd", None)
+    if isinstance(command, (list, tuple)):
+        command = " ".join(map(str, command))
+    return INSTALL if isinstance(command, str) and installs(command) else None
+
+
+def installs(command):
+    """Tell whether a command line is one that installs packages."""
+    return bool(re.search(r"\b(pip3?|uv|conda|mamba|apt|apt-get|npm)\b.*\b(install|add|i)\b", command))
+
+
+def of_syntax(error):
+    """Return the hint for code that is no Python."""
+    row = (error.text or "").strip()
+    magic = re.match(r"%%?\s*(\w+)", row)
+    if magic:
+        instead = MAGICS.get(magic[1])
+        return "this is Python, not IPython: it has no %" + magic[1] + (f"; {instead}" if instead else "")
+    if installs(row):
+        return INSTALL
+    if row.startswith("!"):
+        return f"this is Python, not IPython: it has no !command; {SHELL}"
+    asked = re.fullmatch(r"\?{0,2}([\w.]+)\?{0,2}", row)
+    if "?" in row and asked:
+        return f"this is Python, not IPython: use help({asked[1]})"
+    if row.startswith("```"):
+        return "leave out the ``` lines: code is the Python alone"
+    if "'return' outside function" in str(error.msg):
+        return "the value of the last expression is shown; sys.exit() ends a run"
+    return None
+
+
+def of_system(error):
+    """Return the hint for what the sandbox does not let code do."""
+    import socket
+
+    if isinstance(error, socket.gaierror):
+        return NETWORK
+    if error.errno in UNREACHABLE and error.filename is None and of_socket(error.__traceback__):
+        return NETWORK
+    if error.errno == errno.EROFS or (error.errno == errno.EACCES and error.filename is not None):
+        return FOLDERS
+    if error.errno == errno.ENOSPC:
+        return "the size of /workspace and /tmp is bounded by the profile: remove what is not needed"
+    return None
+
+
+def of_socket(tb):
+    """Tell whether an exception was raised by the use of a socket."""
+    while tb is not None and tb.tb_next is not None:
+        tb = tb.tb_next
+    if tb is None:
+        return False
+    code = tb.tb_frame.f_code
+    uses = {"connect", "connect_ex", "sendto", "socket"}
+    return code.co_filename.endswith("socket.py") or not uses.isdisjoint(code.co_names)
+
+
+def of_import(error):
+    """Return the hint for a module, or a name in one, that is not there."""
+    name = error.name or ""
+    if name.startswith("mcp.servers."):
+        tool = re.match(r"cannot import name '(\w+)'", str(error))
+        return missing_tool(name[len("mcp.servers.") :], tool[1]) if tool else None
+    if name == "mcp":
+        return "mcp holds what reaches servers: " + ", ".join(["runtime", "mcp_servers", *aliases()])
+    if not isinstance(error, ModuleNotFoundError) or not name:
+        return None
+    if name == "nest_asyncio":
+        return "it is not needed: asyncio.run() works in code that awaits"
+    if name.startswith("mcp_") or name == "runtime":
+        return f"use: from mcp import {name}" if name == "runtime" or name in aliases() else servers()
+    top = name.split(".")[0]
+    if top in sys.modules or top == "mcp" or top in getattr(sys, "stdlib_module_names", ()):
+        return None
+    return f"{top} is not installed here, and {INSTALL}"
+
+
+def missing_tool(alias, name):
+    """Return what is wrong with the name of a tool, by the host's own word."""
+    try:
+        state.current.function(state.current.find(alias), name)
+    except MCPError as error:
+        return str(error)
+    return None
+
+
+def aliases():
+    """Return the names of the servers in code."""
+    return ["mcp_" + server["alias"] for server in state.current.servers]
+
+
+def servers():
+    """Return a line that names the servers."""
+    return "servers of this run: " + (", ".join(aliases()) or "none")
+
+
+def of_name(error):
+    """Return the hint for a name that is not defined."""
+    found = re.match(r"name '(\w+)' is not defined", str(error))
+    if found and found[1] == "get_ipython":
+        return "this is Python, not IPython"
+    if found and found[1].startswith("mcp_"):
+        return servers()
+    return None
+
+
+def of_type(error):
+    """Return the hint for a value that was not awaited."""
+    if re.search(r"(\bCall\b|'coroutine'|type coroutine\b)", str(error)) and not isinstance(error, MCPError):
+        return "a call gives its value when it is awaited: result = await ..."
+    return None
+
+
+def of_loop(error):
+    """Return the hint for an event loop that is used while it runs."""
+    if "event loop is already running" in str(error):
+        return "this code may await at its top level: use await in place of run_until_complete()"
+    return None

@@ -1,0 +1,69 @@
+package upstream
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestCatalogsAreKept tells that a later set knows the tools of a server that
+// it has not started, and asks the server itself before it says that a tool is
+// not there.
+func TestCatalogsAreKept(t *testing.T) {
+	state := t.TempDir()
+	dir := filepath.Join(state, "catalogs")
+	def := toyDefinition(t)
+	def.Env["SECRET"] = "swordfish"
+	first := open(t, def)
+	first.Keep(state)
+	before, err := first.Tools(t.Context(), "toy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Close()
+
+	files, _ := filepath.Glob(filepath.Join(dir, "*"))
+	if len(files) != 1 {
+		t.Fatalf("%d files are kept: %v", len(files), files)
+	}
+	if text, _ := os.ReadFile(files[0]); strings.Contains(string(text), "swordfish") {
+		t.Error("the file has a secret in it")
+	}
+	if info, _ := os.Stat(files[0]); info.Mode().Perm() != 0o600 {
+		t.Errorf("the file's mode is %v", info.Mode())
+	}
+
+	// Another secret is no other server.
+	def.Env["SECRET"] = "haddock"
+	def.Command = "/no/such/program"
+	if (&archive{dir}).file(def) == files[0] {
+		t.Error("another program has the same file")
+	}
+	def.Command = first.servers["toy"].def.Command
+	second := open(t, def)
+	second.Keep(state)
+	after, err := second.Tools(t.Context(), "toy")
+	if err != nil || names(after) != names(before) || string(after[0].InputSchema) != string(before[0].InputSchema) {
+		t.Errorf("tools = %s, %v, want %s", names(after), err, names(before))
+	}
+	if second.servers["toy"].conn != nil {
+		t.Error("the server was started to list its tools")
+	}
+	if _, known := second.Known("toy"); known {
+		t.Error("what was kept counts as known")
+	}
+	if got := call(t, second, "echo", `{"text":"hi"}`); got != "hi" {
+		t.Errorf("echo = %q", got)
+	}
+
+	// A file that is broken is as none.
+	if err := os.WriteFile(files[0], []byte(`{"server":"toy","tools":[{}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	third := open(t, def)
+	third.Keep(state)
+	if again, err := third.Tools(t.Context(), "toy"); err != nil || names(again) != names(before) {
+		t.Errorf("tools = %s, %v", names(again), err)
+	}
+}

@@ -122,12 +122,12 @@ func (v *vocabulary) literal(e ast.Expr) (string, bool) {
 	return text, err == nil
 }
 
-// standIns are the names under which CUE gets to know those of arguments that
+// placeholders are the names under which CUE gets to know those of arguments that
 // the policy does not write. CUE keeps every name of a field for as long as the
 // process lives, and the sandbox could think of new ones without end. But names
 // that match the same patterns are the same to a policy. So the first that come
 // are kept and stand for all others.
-type standIns struct {
+type placeholders struct {
 	vocabulary
 	byClass map[string][]string // by the patterns that they match
 	given   map[string]bool     // all of them
@@ -143,7 +143,7 @@ const (
 // labels are the names of one call as CUE has them, where these are others:
 // always the same for one name and never the same for two.
 type labels struct {
-	*standIns
+	*placeholders
 	of   map[string]string // by name
 	sent map[string]string // the name, by label
 }
@@ -239,7 +239,7 @@ func (l *labels) class(name string) string {
 }
 
 // charge reports whether CUE may keep so many more bytes.
-func (s *standIns) charge(bytes int) bool {
+func (s *placeholders) charge(bytes int) bool {
 	if s.kept+bytes > maxKept {
 		return false
 	}

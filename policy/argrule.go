@@ -60,7 +60,7 @@ func (r *argsRule) check(args object, sent []byte) (bad *mismatch) {
 		}
 	}()
 	steps := maxSteps
-	c := argsCheck{r, &labels{standIns: r.names}, &steps}
+	c := argsCheck{r, &labels{placeholders: r.names}, &steps}
 	if r.names.reads && !r.names.charge(len(sent)) {
 		return &mismatch{text: fmt.Sprintf("the rules of this policy have read more than %d MiB of arguments, which CUE keeps; restart the bridge", maxKept>>20)}
 	}

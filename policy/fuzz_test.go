@@ -188,6 +188,9 @@ func decide(t *testing.T, seed []byte) {
 	}
 	for range 4 {
 		tool, args := d.pick("t", "u", "tu", "x"), d.object(2)
+		if list, _, err := p.RulesFor("s", tool); (err == nil) != p.AllowsTool("s", tool) || err == nil && len(list) == 0 {
+			t.Errorf("%s\ns.%s has the rules %v, %v", text, tool, list, err)
+		}
 		decision, err := p.CheckCall("s", tool, []byte(args))
 		if want := instance(t, text, tool, args); (err == nil) != want {
 			t.Errorf("%s\ns.%s %s\ndecided: %v\nCUE would allow it: %v", text, tool, args, err, want)

@@ -37,8 +37,9 @@ type ResultRule struct {
 // A ruling is a rule, or why there can be none: its parts contradict each other.
 type ruling struct {
 	Rule
-	args *argsRule // what the arguments have to be, or nil for any
-	bad  string
+	args  *argsRule // what the arguments have to be, or nil for any
+	value cue.Value // what the policy says
+	bad   string
 }
 
 // in is the rule as that of the tool, among the tools of its server.
@@ -51,7 +52,7 @@ func (r ruling) in(tools cue.Value, tool string) ruling {
 
 // ruling reads a rule: v is what it says, and id what it is of its server's.
 func (l *loader) ruling(server, id string, at Pos, v cue.Value) ruling {
-	r := ruling{Rule: Rule{Pos: at, ID: server + "\x00" + id}}
+	r := ruling{Rule: Rule{Pos: at, ID: server + "\x00" + id}, value: v}
 	s := setting{v, l.usualRule()}
 	if r.bad = l.unfit(s); r.bad != "" {
 		return r

@@ -63,7 +63,10 @@ type conn struct {
 	dead    chan struct{} // closed when the server is of no more use
 	cause   error         // why, to be read after dead
 	removed chan struct{} // closed when nobody is given the connection any more
-	over    sync.WaitGroup
+
+	mu     sync.Mutex // guards closed, and over against work that begins too late
+	closed bool
+	over   sync.WaitGroup
 }
 
 // newConn makes a connection without a link. Either watch or close must
@@ -81,6 +84,15 @@ func (c *conn) end(cause error) {
 		c.cause = cause
 		close(c.dead)
 	})
+}
+
+// spawn does something that close waits for, unless that has begun.
+func (c *conn) spawn(work func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.over.Go(work)
+	}
 }
 
 // alive tells whether the server may still answer.
@@ -129,5 +141,8 @@ func (c *conn) watch(ended func()) {
 func (c *conn) close() {
 	c.link.close()
 	c.leave()
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
 	c.over.Wait()
 }

@@ -42,7 +42,7 @@ func (c *conn) handshake(ctx context.Context) error {
 			return modern
 		}
 		c.meta = meta
-		c.over.Go(c.listen)
+		c.spawn(c.listen)
 		return nil
 	case err != nil:
 		return err
@@ -55,7 +55,7 @@ func (c *conn) handshake(ctx context.Context) error {
 	}
 	// Should the server have ended by now, the first request tells it better.
 	c.link.notify(ctx, string(mcp.MethodNotificationInitialized), nil)
-	c.over.Go(func() { c.link.listen(c.life) })
+	c.spawn(func() { c.link.listen(c.life) })
 	return nil
 }
 

@@ -71,7 +71,7 @@ func (l *sse) open(ctx context.Context) error {
 		return orEnd(ctx, plain(err))
 	}
 	stop()
-	c.over.Go(func() {
+	c.spawn(func() {
 		defer abandon()
 		defer res.Body.Close()
 		l.read(src)
@@ -134,7 +134,7 @@ func (l *sse) read(src *events) {
 				delete(reply, "result")
 				reply["error"] = map[string]any{"code": mcp.METHOD_NOT_FOUND, "message": "bridge does not offer " + m.Method}
 			}
-			l.conn.over.Go(func() { l.note(l.conn.life, reply) })
+			l.conn.spawn(func() { l.note(l.conn.life, reply) })
 		}
 	}
 }
@@ -213,7 +213,7 @@ func (l *sse) notify(ctx context.Context, method string, params map[string]any) 
 		message["params"] = params
 	}
 	if method == string(mcp.MethodNotificationCancelled) {
-		l.conn.over.Go(func() { l.note(ctx, message) })
+		l.conn.spawn(func() { l.note(ctx, message) })
 		return
 	}
 	l.note(ctx, message)

@@ -67,6 +67,11 @@ func (w *web) request(ctx context.Context, id int64, method string, params any) 
 	if err != nil {
 		return nil, err
 	}
+	// It ends with the server, but not with the session: that others have lost
+	// it need not keep this one from its answer.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(w.conn.server.life, cancel)()
 	res, session, err := w.post(ctx, method, params, body)
 	if err != nil {
 		return nil, err
@@ -221,7 +226,7 @@ func (w *web) notify(ctx context.Context, method string, params map[string]any) 
 	}
 	if method == string(mcp.MethodNotificationCancelled) {
 		// Whoever gives a request up does not wait for the server to know.
-		w.conn.over.Go(func() { w.send(ctx, method, message) })
+		w.conn.spawn(func() { w.send(ctx, method, message) })
 		return
 	}
 	w.send(ctx, method, message)

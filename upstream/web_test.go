@@ -88,6 +88,17 @@ func TestServersOverHTTP(t *testing.T) {
 				t.Errorf("it was given up after %v", took)
 			}
 
+			// What is under way when the set is closed fails at once.
+			closing := open(t, set.servers["toy"].def)
+			if _, err := closing.Tools(t.Context(), "toy"); err != nil {
+				t.Fatal(err)
+			}
+			time.AfterFunc(200*time.Millisecond, closing.Close)
+			_, err = closing.Call(t.Context(), "toy", "sleep", json.RawMessage(`{"seconds":30}`))
+			if want := `server "toy": the bridge is closing`; err == nil || err.Error() != want {
+				t.Errorf("error = %v, want %s", err, want)
+			}
+
 			call(t, set, "grow", `{}`)
 			for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 				tools, err := set.Tools(t.Context(), "toy")

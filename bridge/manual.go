@@ -50,7 +50,7 @@ Limits of profile %q: memory %s, %g processors, %d processes, /workspace %s, /tm
 
 // list names the servers, as far as there is room.
 func list(b *strings.Builder, servers []mount) {
-	const room = 450 // bytes
+	const room = 260 // bytes
 	head := b.Len()
 	for i, s := range servers {
 		line := "- `mcp_" + s.Alias + "`"

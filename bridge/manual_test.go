@@ -31,7 +31,7 @@ func TestManualIsShort(t *testing.T) {
 	var odd []mount
 	for i := range 20 {
 		sum := sha256.Sum256([]byte{byte(i)})
-		name := hex.EncodeToString(sum[:8])
+		name := hex.EncodeToString(sum[:4])
 		odd = append(odd, mount{Name: name, Alias: "_" + name, Description: "Ψηφιακά αρχεία 文件 🗂"})
 	}
 	o200k, err := tokenizer.Get(tokenizer.O200kBase)

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"slices"
+	"strings"
 
 	"cuelang.org/go/cue/ast"
 )
@@ -13,42 +14,67 @@ type reference struct {
 }
 
 // references takes in what a named part of the policy refers to: by its name,
-// wherever it is, which is enough to find rules for arguments that refer to
-// themselves.
+// wherever it is, which is enough to tell what cannot be reached.
 func (v *vocabulary) references(n ast.Node) {
+	take := func(name string, e ast.Expr) {
+		v.within(v.refers, name, e, true)
+		v.within(v.frames, name, e, false)
+	}
 	switch n := n.(type) {
 	case *ast.Field:
 		if name, _, err := ast.LabelName(n.Label); err == nil {
-			v.within(name, n.Value)
+			take(name, n.Value)
 		}
 		if alias, ok := n.Label.(*ast.Alias); ok {
-			v.within(alias.Ident.Name, n.Value)
+			take(alias.Ident.Name, n.Value)
 		}
 	case *ast.LetClause:
-		v.within(n.Ident.Name, n.Expr)
+		take(n.Ident.Name, n.Expr)
 	case *ast.Alias:
-		v.within(n.Ident.Name, n.Expr)
+		take(n.Ident.Name, n.Expr)
 	}
 }
 
-// within takes in the references in what has the name.
-func (v *vocabulary) within(name string, e ast.Expr) {
-	if e == nil {
+// within takes the references in what has the name into a map, with args those
+// in rules for arguments as well.
+func (v *vocabulary) within(refers map[string][]reference, name string, n ast.Node, args bool) {
+	if n == nil {
 		return
 	}
-	ast.Walk(e, func(n ast.Node) bool {
+	take := func(id *ast.Ident) {
+		refers[name] = append(refers[name], reference{id.Name, position(id.Pos())})
+	}
+	ast.Walk(n, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.Ident:
-			v.refers[name] = append(v.refers[name], reference{n.Name, position(n.Pos())})
+			take(n)
 		case *ast.SelectorExpr:
-			v.within(name, n.X)
+			if id, ok := n.Sel.(*ast.Ident); ok && strings.HasPrefix(id.Name, "#") {
+				take(id)
+			}
+			v.within(refers, name, n.X, args)
 			return false
 		case *ast.Field:
-			v.within(name, n.Value)
+			if label, _, err := ast.LabelName(n.Label); err != nil || label != "args" || args {
+				v.within(refers, name, n.Value, args)
+			}
 			return false
 		}
 		return true
 	}, nil)
+}
+
+// closed reports whether definitions close what rules for arguments are in.
+func (v *vocabulary) closed() bool {
+	done := map[string]bool{}
+	var reach func(name string) bool
+	reach = func(name string) bool {
+		done[name] = true
+		return slices.ContainsFunc(v.frames[name], func(r reference) bool {
+			return strings.HasPrefix(r.name, "#") || !done[r.name] && reach(r.name)
+		})
+	}
+	return reach("")
 }
 
 // loop finds a rule for arguments that refers to itself. CUE can take forever to

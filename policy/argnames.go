@@ -15,10 +15,15 @@ type vocabulary struct {
 	words  map[string]bool
 	exprs  []*regexp.Regexp
 	refers map[string][]reference // by the name of what refers
+	frames map[string][]reference // those outside rules for arguments; by "" for what has no name
 
 	// Whether it does more with names than to match them, so that no name can
 	// stand for another.
 	reads bool
+
+	// Whether definitions are used further out than in rules for arguments, and
+	// can close what is in these.
+	outer bool
 }
 
 // ofArgs reports whether what the node holds can be a rule for arguments: it is
@@ -117,14 +122,15 @@ func (v *vocabulary) literal(e ast.Expr) (string, bool) {
 	return text, err == nil
 }
 
-// standIns are the names under which CUE gets to know those of arguments that
+// placeholders are the names under which CUE gets to know those of arguments that
 // the policy does not write. CUE keeps every name of a field for as long as the
 // process lives, and the sandbox could think of new ones without end. But names
 // that match the same patterns are the same to a policy. So the first that come
 // are kept and stand for all others.
-type standIns struct {
+type placeholders struct {
 	vocabulary
 	byClass map[string][]string // by the patterns that they match
+	given   map[string]bool     // all of them
 	kept    int                 // bytes that CUE may have kept
 }
 
@@ -134,44 +140,20 @@ const (
 	costOfAName = 128 // bytes that CUE takes for a name, beside its text
 )
 
-// labels are the names of one call as CUE has them, where these are others.
+// labels are the names of one call as CUE has them, where these are others:
+// always the same for one name and never the same for two.
 type labels struct {
-	*standIns
+	*placeholders
 	of   map[string]string // by name
 	sent map[string]string // the name, by label
-	used map[string]int    // by class
 }
 
-// label is the name as CUE gets it: within one call, always the same for one
-// name and never the same for two. It is false if CUE has been given too many.
-func (l *labels) label(name string) (string, bool) {
-	if l.reads || l.words[name] {
-		return name, true
-	}
+// label is the name as CUE has it.
+func (l *labels) label(name string) string {
 	if label, ok := l.of[name]; ok {
-		return label, true
+		return label
 	}
-	class := make([]byte, len(l.exprs))
-	for i, re := range l.exprs {
-		if re.MatchString(name) {
-			class[i] = 1
-		}
-	}
-	if l.of == nil {
-		l.of, l.sent, l.used = map[string]string{}, map[string]string{}, map[string]int{}
-	}
-	n := l.used[string(class)]
-	known := l.byClass[string(class)]
-	if n == len(known) {
-		if !l.charge(len(name) + costOfAName) {
-			return "", false
-		}
-		known = append(known, strings.Clone(name))
-		l.byClass[string(class)] = known
-	}
-	l.used[string(class)]++
-	l.of[name], l.sent[known[n]] = known[n], name
-	return known[n], true
+	return name
 }
 
 // name is the name that CUE has as label.
@@ -182,8 +164,82 @@ func (l *labels) name(label string) string {
 	return label
 }
 
+// assign gives labels to the names in arguments. It is false if CUE has been
+// given too many.
+func (l *labels) assign(args object) bool {
+	if l.reads {
+		return true
+	}
+	unknown := map[string][]string{} // by class
+	l.collect(args, unknown)
+	for class, names := range unknown {
+		known := l.byClass[class]
+		var free []string // of the known, those that are not among the names
+		for _, k := range known {
+			if len(free) == len(names) {
+				break
+			}
+			if _, used := l.of[k]; !used {
+				free = append(free, k)
+			}
+		}
+		for _, name := range names {
+			switch {
+			case l.given[name]:
+				l.set(name, name)
+			case len(free) > 0:
+				l.set(name, free[0])
+				free = free[1:]
+			case !l.charge(len(name) + costOfAName):
+				return false
+			default:
+				name = strings.Clone(name)
+				l.byClass[class] = append(l.byClass[class], name)
+				l.given[name] = true
+				l.set(name, name)
+			}
+		}
+	}
+	return true
+}
+
+func (l *labels) set(name, label string) { l.of[name], l.sent[label] = label, name }
+
+// collect finds the names that the policy does not write.
+func (l *labels) collect(v any, unknown map[string][]string) {
+	switch v := v.(type) {
+	case object:
+		for _, m := range v {
+			if _, seen := l.of[m.name]; !seen && !l.words[m.name] {
+				class := l.class(m.name)
+				unknown[class] = append(unknown[class], m.name)
+				if l.of == nil {
+					l.of, l.sent = map[string]string{}, map[string]string{}
+				}
+				l.of[m.name] = ""
+			}
+			l.collect(m.value, unknown)
+		}
+	case []any:
+		for _, e := range v {
+			l.collect(e, unknown)
+		}
+	}
+}
+
+// class is which patterns the name matches.
+func (l *labels) class(name string) string {
+	class := make([]byte, len(l.exprs))
+	for i, re := range l.exprs {
+		if re.MatchString(name) {
+			class[i] = 1
+		}
+	}
+	return string(class)
+}
+
 // charge reports whether CUE may keep so many more bytes.
-func (s *standIns) charge(bytes int) bool {
+func (s *placeholders) charge(bytes int) bool {
 	if s.kept+bytes > maxKept {
 		return false
 	}

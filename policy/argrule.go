@@ -13,6 +13,19 @@ import (
 type argsRule struct {
 	*loader
 	value cue.Value
+	tools cue.Value // that it is in,
+	tool  string    // under this name
+}
+
+// unify is the rule with what CUE has of arguments. What a definition closes from
+// further out, as in tools: #Readers, CUE only knows in its place; to look there
+// takes longer.
+func (r *argsRule) unify(is cue.Value) cue.Value {
+	if !r.names.outer {
+		return r.value.Unify(is)
+	}
+	in := cue.MakePath(cue.Str(r.tool), cue.Str("args"))
+	return r.tools.FillPath(in, is).LookupPath(in)
 }
 
 // A mismatch is why arguments are not what a rule has them be, in one line that
@@ -47,15 +60,14 @@ func (r *argsRule) check(args object, sent []byte) (bad *mismatch) {
 		}
 	}()
 	steps := maxSteps
-	c := argsCheck{r, &labels{standIns: r.names}, &steps}
+	c := argsCheck{r, &labels{placeholders: r.names}, &steps}
 	if r.names.reads && !r.names.charge(len(sent)) {
 		return &mismatch{text: fmt.Sprintf("the rules of this policy have read more than %d MiB of arguments, which CUE keeps; restart the bridge", maxKept>>20)}
 	}
-	is, ok := c.encode(args)
-	if !ok {
+	if !c.labels.assign(args) {
 		return &mismatch{text: fmt.Sprintf("more names than fit in %d MiB, which CUE keeps; restart the bridge", maxKept>>20)}
 	}
-	both := r.value.Unify(r.ctx.Encode(is, cue.NilIsAny(false)))
+	both := r.unify(c.encoded(args))
 	if err := both.Validate(cue.Concrete(true), cue.Final()); err != nil {
 		return c.diagnose(both, args)
 	}
@@ -100,34 +112,30 @@ type argsCheck struct {
 	steps  *int // that are left for finding out what is wrong
 }
 
+// encoded is what was sent, as CUE has it.
+func (c argsCheck) encoded(v any) cue.Value {
+	return c.ctx.Encode(c.encode(v), cue.NilIsAny(false))
+}
+
 // encode makes of arguments what CUE's Encode takes for the same.
-func (c argsCheck) encode(v any) (any, bool) {
+func (c argsCheck) encode(v any) any {
 	switch v := v.(type) {
 	case object:
 		fields := make(map[string]any, len(v))
 		for _, m := range v {
-			label, ok := c.labels.label(m.name)
-			if !ok {
-				return nil, false
-			}
-			if fields[label], ok = c.encode(m.value); !ok {
-				return nil, false
-			}
+			fields[c.labels.label(m.name)] = c.encode(m.value)
 		}
-		return fields, true
+		return fields
 	case []any:
 		list := make([]any, len(v))
 		for i, e := range v {
-			var ok bool
-			if list[i], ok = c.encode(e); !ok {
-				return nil, false
-			}
+			list[i] = c.encode(e)
 		}
-		return list, true
+		return list
 	case numeral:
-		return v.encode(), true
+		return v.encode()
 	}
-	return v, true
+	return v
 }
 
 // encode keeps a number what it is: a whole number is an int only if it is

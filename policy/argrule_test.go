@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -107,5 +109,55 @@ func TestCheckArgs(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s %s\n got: %s\nwant: %s", c.tool, c.args, got, c.want)
 		}
+	}
+}
+
+// A million calls with names of their own take no memory: CUE keeps every name
+// that it is given.
+func TestCheckArgsWithoutEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a minute")
+	}
+	p := profile(t, `
+servers: s: command: "s"
+profiles: p: servers: s: tools: {
+	open: args: {repo!: =~"^acme/"}
+	patterns: args: {[=~"^x_"]: int, [!~"^x_"]: string}
+}
+`)
+	var before int64
+	for i := range 1_000_000 {
+		if i == 10_000 {
+			runtime.GC()
+			before = heap()
+		}
+		tool, args := "open", fmt.Sprintf(`{"repo":"acme/%d","name%d":%d,"n":{"other%d":1}}`, i, i, i, i)
+		if i%10 == 0 {
+			tool, args = "patterns", fmt.Sprintf(`{"x_%d":%d,"y_%d":"%d"}`, i, i, i, i)
+		}
+		if _, err := p.CheckCall("s", tool, []byte(args)); err != nil {
+			t.Fatal(args, err)
+		}
+	}
+	runtime.GC()
+	if grown := heap() - before; grown > 1<<20 {
+		t.Errorf("the heap has grown by %d bytes", grown)
+	}
+	runtime.KeepAlive(p)
+}
+
+func BenchmarkCheckArgs(b *testing.B) {
+	p := profile(b, argsPolicy)
+	for _, c := range []struct{ name, tool, args string }{
+		{"two", "closed", `{"repo": "acme/x", "title": "t"}`},
+		{"four", "issue", `{"repo": "acme/x", "title": "t", "labels": ["a", "b"], "state": "open"}`},
+		{"denied", "closed", `{"repo": "evil/x", "title": "t"}`},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				p.CheckCall("s", c.tool, []byte(c.args))
+			}
+		})
 	}
 }

@@ -24,10 +24,9 @@ func (c argsCheck) fits(both cue.Value, v any) bool {
 	return both.Validate(cue.Concrete(true), cue.Final()) == nil && c.added(both, v, nil) == nil
 }
 
-// unify is the rule with what was sent.
-func (c argsCheck) unify(rule cue.Value, v any) cue.Value {
-	is, _ := c.encode(v)
-	return rule.Unify(c.ctx.Encode(is, cue.NilIsAny(false)))
+// with is a part of the rule with what was sent.
+func (c argsCheck) with(rule cue.Value, v any) cue.Value {
+	return rule.Unify(c.encoded(v))
 }
 
 // differs says how v, which is at path, is no instance of rule; nil if it is one,
@@ -59,7 +58,7 @@ func (c argsCheck) differs(rule, both cue.Value, v any, path []step) *mismatch {
 	}
 	if bad == nil && op == cue.AndOp {
 		for _, p := range parts {
-			if bad = c.differs(p, c.unify(p, v), v, path); bad != nil {
+			if bad = c.differs(p, c.with(p, v), v, path); bad != nil {
 				break
 			}
 		}
@@ -92,7 +91,7 @@ func (c argsCheck) differsInFields(rule, both cue.Value, o object, path []step) 
 		}
 	}
 	for _, m := range o {
-		if label, ok := c.labels.label(m.name); !ok || !rule.Allows(cue.Str(label)) {
+		if label := c.labels.label(m.name); !rule.Allows(cue.Str(label)) || closes(lookup(both, label)) {
 			return &mismatch{to(path, m.name), c.place(rule), notAllowed(m.name, names, sent)}
 		}
 	}
@@ -100,7 +99,7 @@ func (c argsCheck) differsInFields(rule, both cue.Value, o object, path []step) 
 		return missing
 	}
 	for _, m := range o {
-		label, _ := c.labels.label(m.name)
+		label := c.labels.label(m.name)
 		field := lookup(both, label)
 		if !field.Exists() || c.fits(field, m.value) {
 			continue
@@ -110,6 +109,12 @@ func (c argsCheck) differsInFields(rule, both cue.Value, o object, path []step) 
 		}
 	}
 	return nil
+}
+
+// closes reports whether the field is one that a closed struct does not have.
+func closes(field cue.Value) bool {
+	err := field.Err()
+	return err != nil && strings.Contains(err.Error(), "field not allowed")
 }
 
 // notAllowed says that the rule has no such argument, and which it has beside
@@ -142,7 +147,7 @@ func (c argsCheck) differsInElements(rule, both cue.Value, list []any, path []st
 		if !want.Exists() {
 			continue
 		}
-		if bad := c.differs(want, c.unify(want, v), v, append(path[:len(path):len(path)], step{index: i})); bad != nil {
+		if bad := c.differs(want, c.with(want, v), v, append(path[:len(path):len(path)], step{index: i})); bad != nil {
 			return bad
 		}
 	}
@@ -172,7 +177,7 @@ func (c argsCheck) noneOfObjects(choices []cue.Value, o object, path []step) *mi
 			field := c.field(choice, m.name)
 			if field.IsConcrete() && field.IncompleteKind()&(cue.StructKind|cue.ListKind) == 0 {
 				kinds = append(kinds, field)
-				if c.fits(c.unify(field, m.value), m.value) {
+				if c.fits(c.with(field, m.value), m.value) {
 					left = append(left, choice)
 				}
 			}
@@ -188,7 +193,7 @@ func (c argsCheck) noneOfObjects(choices []cue.Value, o object, path []step) *mi
 	var nearest *mismatch
 	least := 0
 	for _, choice := range choices {
-		both := c.unify(choice, o)
+		both := c.with(choice, o)
 		if c.fits(both, o) {
 			// To CUE, what lacks a field could still become the others.
 			return &mismatch{path: path, text: "fits one of the rule's alternatives without ruling out the others, which need close(), or a field that tells them apart"}
@@ -210,7 +215,7 @@ func (c argsCheck) wrong(rule, both cue.Value, o object) int {
 		missing[it.Selector().Unquoted()] = it.Selector().ConstraintType() != cue.OptionalConstraint
 	}
 	for _, m := range o {
-		label, _ := c.labels.label(m.name)
+		label := c.labels.label(m.name)
 		delete(missing, label)
 		if !rule.Allows(cue.Str(label)) || !c.fits(lookup(both, label), m.value) {
 			n++
@@ -226,7 +231,7 @@ func (c argsCheck) wrong(rule, both cue.Value, o object) int {
 
 // field is what the rule says of a field of that name.
 func (c argsCheck) field(rule cue.Value, name string) cue.Value {
-	label, _ := c.labels.label(name)
+	label := c.labels.label(name)
 	return lookup(rule.Unify(c.ctx.Encode(map[string]any{label: ast.NewIdent("_")})), label)
 }
 

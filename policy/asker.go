@@ -67,5 +67,5 @@ func (a *asker) ask(tool string) (v verdict) {
 	if own {
 		return verdict{a.byName(matched, tool), true}
 	}
-	return verdict{a.merge(matched), true}
+	return verdict{a.merge(matched, tool), true}
 }

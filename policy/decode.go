@@ -167,6 +167,7 @@ func (l *loader) profile(name string, s setting, servers map[string]Server) *Pro
 		Discover: s.field("discover").texts(),
 		allow:    map[string]*mount{},
 	}
+	p.from = &origin{l, s, l.posOf(s.written)}
 	// The usual default yields to a smaller maximum.
 	p.Timeout.Default = min(p.Timeout.Default, p.Timeout.Max)
 

@@ -87,7 +87,7 @@ type loader struct {
 	defined  map[string]bool // the policy's servers, and whether they are not disabled
 	mu       *sync.Mutex     // guards ctx and its values once the policy is loaded: they are not for concurrent use
 
-	names *standIns // of arguments; guarded as well
+	names *placeholders // of arguments; guarded as well
 
 	abstract bool // vet is in a pattern
 }
@@ -110,7 +110,7 @@ func evaluate(syn *syntax) (*Policy, error) {
 	for _, f := range syn.files {
 		inst.AddSyntax(f) // its errors are those of inst
 	}
-	l := &loader{syntax: syn, ctx: ctx, user: ctx.BuildInstance(inst), defaults: defaults, defined: map[string]bool{}, mu: new(sync.Mutex), names: &standIns{vocabulary: syn.terms, byClass: map[string][]string{}}}
+	l := &loader{syntax: syn, ctx: ctx, user: ctx.BuildInstance(inst), defaults: defaults, defined: map[string]bool{}, mu: new(sync.Mutex), names: &placeholders{vocabulary: syn.terms, byClass: map[string][]string{}, given: map[string]bool{}}}
 	if inst.Err != nil {
 		l.report(inst.Err, nil)
 		return nil, l.sorted()

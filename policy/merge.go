@@ -39,29 +39,21 @@ type merger struct {
 	merged   map[patternSet]ruling
 }
 
-// merge is the rule of tools that match those patterns.
-func (m *merger) merge(matched patternSet) ruling {
+// merge is the rule of tools that match those patterns, such as this one.
+func (m *merger) merge(matched patternSet, tool string) ruling {
 	if r, ok := m.merged[matched]; ok {
 		return r
 	}
 	if len(m.merged) == maxKnown {
 		return ruling{bad: fmt.Sprintf("more than %d sets of patterns have names in common", maxKnown)}
 	}
-	v, id, at := cue.Value{}, "", Pos{}
-	for i := range matched.all {
-		p := &m.patterns[i]
-		if id == "" {
-			v, id, at = p.body, p.written, p.Pos
-			continue
-		}
-		v, id = v.Unify(p.body), id+p.written
-	}
-	r := m.ruling(m.server, id, at, v)
+	r := m.byName(matched, tool)
 	m.merged[matched] = r
 	return r
 }
 
-// byName is the rule of a tool whose patterns refer to its name.
+// byName is the rule of a tool as CUE has it once there is a field of that name.
+// The patterns' own values would not tell what definitions close.
 func (m *merger) byName(matched patternSet, tool string) ruling {
 	id := ""
 	at := Pos{}
@@ -72,6 +64,10 @@ func (m *merger) byName(matched patternSet, tool string) ruling {
 		id += m.patterns[i].written
 	}
 	tool = strings.Clone(tool)
-	v := lookup(m.tools.FillPath(cue.MakePath(cue.Str(tool)), m.ctx.CompileString("{}")), tool)
-	return m.ruling(m.server, id, at, v)
+	return m.ruling(m.server, id, at, m.field(tool)).in(m.tools, tool)
+}
+
+// field is the tool's, were there one.
+func (m *merger) field(tool string) cue.Value {
+	return lookup(m.tools.FillPath(cue.MakePath(cue.Str(tool)), m.ctx.CompileString("{}")), tool)
 }

@@ -75,6 +75,7 @@ type Profile struct {
 
 	allow  map[string]*mount // by the server that each is of
 	finder *finder           // mounts what is discovered; nil without Discover
+	from   *origin
 	chosen map[string]string // fields that overrides have set, such as limits.memory: the variable
 }
 

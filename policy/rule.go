@@ -37,19 +37,28 @@ type ResultRule struct {
 // A ruling is a rule, or why there can be none: its parts contradict each other.
 type ruling struct {
 	Rule
-	args *argsRule // what the arguments have to be, or nil for any
-	bad  string
+	args  *argsRule // what the arguments have to be, or nil for any
+	value cue.Value // what the policy says
+	bad   string
+}
+
+// in is the rule as that of the tool, among the tools of its server.
+func (r ruling) in(tools cue.Value, tool string) ruling {
+	if r.args != nil {
+		r.args.tools, r.args.tool = tools, tool
+	}
+	return r
 }
 
 // ruling reads a rule: v is what it says, and id what it is of its server's.
 func (l *loader) ruling(server, id string, at Pos, v cue.Value) ruling {
-	r := ruling{Rule: Rule{Pos: at, ID: server + "\x00" + id}}
+	r := ruling{Rule: Rule{Pos: at, ID: server + "\x00" + id}, value: v}
 	s := setting{v, l.usualRule()}
 	if r.bad = l.unfit(s); r.bad != "" {
 		return r
 	}
 	if args := lookup(v, "args"); args.Exists() {
-		r.args = &argsRule{l, args}
+		r.args = &argsRule{loader: l, value: args}
 	}
 	result := s.field("result")
 	r.Budget = l.budget(s)

@@ -58,11 +58,13 @@ func (m *mount) rule(tool string) (ruling, bool) {
 	case 0:
 		return ruling{}, false
 	case 1:
-		return m.patterns[first].ruling, true
+		if r := m.patterns[first].ruling; r.args == nil {
+			return r, true
+		}
 	}
 	m.merger.mu.Lock()
 	defer m.merger.mu.Unlock()
-	return m.merger.merge(set), true
+	return m.merger.merge(set, tool), true
 }
 
 // maxName is the length of the longest tool's name that a pattern can allow.
@@ -95,7 +97,7 @@ func (l *loader) mount(server string, v cue.Value) *mount {
 	}
 	simple := !tools.IsClosed()
 	written := map[string]Pos{}
-	optional := map[string]cue.Value{}
+	var optional []string
 	for it.Next() {
 		sel := it.Selector()
 		if sel.ConstraintType() == cue.PatternConstraint {
@@ -113,25 +115,20 @@ func (l *loader) mount(server string, v cue.Value) *mount {
 			if !tools.Allows(cue.Str(name)) {
 				continue
 			}
-			optional[name] = it.Value()
+			optional = append(optional, name)
 		}
-		m.names[name] = l.ruling(server, name, at, it.Value())
+		m.names[name] = l.ruling(server, name, at, it.Value()).in(tools, name)
 		written[name] = at
 	}
 	slices.SortStableFunc(m.patterns, func(a, b pattern) int { return l.compare(a.Pos, b.Pos) })
 	m.allows = sortedKeys(written)
 	slices.SortStableFunc(m.allows, func(a, b string) int { return l.compare(written[a], written[b]) })
 
-	for name, v := range optional {
-		// CUE unifies what patterns say with fields that are there alone.
-		for i := range m.patterns {
-			if m.patterns[i].matches(name) {
-				v = v.Unify(m.patterns[i].body)
-			}
-		}
-		m.names[name] = l.ruling(server, name, written[name], v)
-	}
 	m.merger = &merger{loader: l, server: server, tools: tools, patterns: m.patterns, merged: map[patternSet]ruling{}}
+	for _, name := range optional {
+		// CUE unifies what patterns say with fields that are there alone.
+		m.names[name] = l.ruling(server, name, written[name], m.merger.field(name)).in(tools, name)
+	}
 	if !simple {
 		m.asker = &asker{merger: m.merger, tools: tools, known: map[string]verdict{}}
 	}

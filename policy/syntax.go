@@ -63,7 +63,7 @@ const fieldAttr = "pos"
 
 // parse reads the sources as CUE and refuses what a policy may not use.
 func parse(sources []source) *syntax {
-	s := &syntax{order: map[string]int{}, marks: map[Pos]mark{}, terms: vocabulary{words: map[string]bool{}, refers: map[string][]reference{}}}
+	s := &syntax{order: map[string]int{}, marks: map[Pos]mark{}, terms: vocabulary{words: map[string]bool{}, refers: map[string][]reference{}, frames: map[string][]reference{}}}
 	for i, src := range sources {
 		s.order[src.name] = i
 		if pos, ok := tooDeep(src); ok {
@@ -80,6 +80,7 @@ func parse(sources []source) *syntax {
 		s.check(f, src.data)
 		s.files = append(s.files, f)
 	}
+	s.terms.outer = s.terms.closed()
 	if at, ok := s.terms.loop(); ok && len(s.errs) == 0 {
 		s.errs = append(s.errs, Error{Pos: at, Message: "a rule for arguments cannot refer to itself: how long a check takes would have no bound"})
 	}
@@ -147,6 +148,11 @@ func (s *syntax) check(f *ast.File, data []byte) {
 			s.labels = append(s.labels, label{position(n.Pos()), pattern, value != nil && len(value.Elts) == 0})
 		}
 	})
+	for _, d := range f.Decls {
+		if !ofArgs(d) {
+			s.terms.within(s.terms.frames, "", d, false)
+		}
+	}
 	if !named {
 		f.Decls = append([]ast.Decl{&ast.Package{Name: ast.NewIdent(packageName)}}, f.Decls...)
 	}

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
-
-	"bridge/policy"
 )
 
 // policyWith is a policy with a profile "bench" that may call every tool of n
@@ -145,53 +142,4 @@ func (b *bench) pair() (bridge, direct *client, err error) {
 		return nil, nil, err
 	}
 	return bridge, direct, nil
-}
-
-// policyCheck measures the decision on one call by the tool's name, beside a
-// look-up in a map.
-func (b *bench) policyCheck() ([]figure, error) {
-	path, err := b.write(policyWith(1, 0))
-	if err != nil {
-		return nil, err
-	}
-	p, err := policy.Load([]string{path})
-	if err != nil {
-		return nil, err
-	}
-	profile, err := p.Profile("bench")
-	if err != nil {
-		return nil, err
-	}
-	const calls = 10_000
-	arguments := json.RawMessage(`{"text": "x"}`)
-	names := map[string]bool{"echo": true}
-	known := 0
-	took, err := inTurns(30,
-		timed(func() error {
-			for range calls {
-				if _, err := profile.CheckCall("bench", "echo", arguments); err != nil {
-					return err
-				}
-			}
-			return nil
-		}),
-		timed(func() error {
-			for range calls {
-				if names["echo"] {
-					known++
-				}
-			}
-			return nil
-		}))
-	if err != nil {
-		return nil, err
-	}
-	return []figure{{
-		what:      "policy check by name",
-		measured:  short(took[0] / calls),
-		reference: "a look-up in a map: " + short(took[1]/calls),
-		ratio:     ratio(float64(took[0]), float64(took[1])),
-		goal:      "1 µs",
-		met:       took[0]/calls <= time.Microsecond,
-	}}, nil
 }

@@ -7,14 +7,17 @@ import (
 
 	"bridge/sandbox"
 	"bridge/sandbox/enginetest"
+	"bridge/sandbox/owner"
 
 	"github.com/moby/moby/client"
 )
 
 // subject is the engine as all engines are tested.
 var subject = enginetest.Subject{
-	New:     func(t testing.TB) enginetest.Engine { return newEngine(t) },
-	Left:    func(t testing.TB, _ enginetest.Engine) []string { return containers(t, labelOwner+"="+myself(t)) },
+	New: func(t testing.TB) enginetest.Engine { return newEngine(t) },
+	Left: func(t testing.TB, e enginetest.Engine) []string {
+		return containers(t, owner.Label+"="+e.(*Engine).owner)
+	},
 	Spec:    allowed(sandbox.Spec{}),
 	Refused: allowed(sandbox.Spec{Limits: sandbox.Limits{Files: 1 << 40}}),
 	Idle:    closeIdle,
@@ -32,16 +35,6 @@ var subject = enginetest.Subject{
 }
 
 func TestEngine(t *testing.T) { subject.Test(t) }
-
-// myself is the owner of what this process makes.
-func myself(t testing.TB) string {
-	t.Helper()
-	me, err := self()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return me.String()
-}
 
 // closeIdle closes the connections that wait for the next request.
 func closeIdle(e enginetest.Engine) {
@@ -97,7 +90,7 @@ func TestPreparedAndGone(t *testing.T) {
 	if err := e.Prepare(t.Context(), subject.Spec, program); err != nil {
 		t.Fatal(err)
 	}
-	for _, id := range containers(t, labelOwner+"="+myself(t)) {
+	for _, id := range subject.Left(t, e) {
 		if _, err := e.link.client.ContainerRemove(t.Context(), id, client.ContainerRemoveOptions{}); err != nil {
 			t.Fatal(err)
 		}

@@ -13,12 +13,14 @@ import (
 
 	"bridge/sandbox"
 	"bridge/sandbox/enginetest"
+	"bridge/sandbox/owner"
+	"bridge/sandbox/reaper"
 
 	"github.com/moby/moby/client"
 )
 
 // held starts a helper and returns it with the owner that it says it is.
-func held(t *testing.T, e *Engine, name string) (cmd *exec.Cmd, owner string) {
+func held(t *testing.T, e *Engine, name string) (cmd *exec.Cmd, whose string) {
 	t.Helper()
 	cmd = enginetest.Helper(t, name, "BRIDGE_TEST_IMAGE="+imageName(t, e))
 	cmd.Stderr = os.Stderr
@@ -31,7 +33,7 @@ func held(t *testing.T, e *Engine, name string) (cmd *exec.Cmd, owner string) {
 	}
 	lines := bufio.NewScanner(out)
 	lines.Scan()
-	if _, ok := parseOwner(lines.Text()); !ok {
+	if len(strings.Fields(lines.Text())) != 6 {
 		t.Fatalf("the helper says %q", lines.Text())
 	}
 	return cmd, lines.Text()
@@ -46,7 +48,7 @@ func reapers(t *testing.T) int {
 	}
 	n := 0
 	for _, path := range paths {
-		if text, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(text), "bridge-docker-reaper\x00") {
+		if text, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(text), reaper.Name+"\x00") {
 			n++
 		}
 	}
@@ -59,13 +61,13 @@ func TestKilledOwner(t *testing.T) {
 	e := newEngine(t)
 	for _, name := range []string{"session", "flood", "deaf"} {
 		t.Run(name, func(t *testing.T) {
-			cmd, owner := held(t, e, name)
-			if len(containers(t, labelOwner+"="+owner)) == 0 {
+			cmd, whose := held(t, e, name)
+			if len(containers(t, owner.Label+"="+whose)) == 0 {
 				t.Error("there is no container to begin with")
 			}
 			cmd.Process.Kill()
 			cmd.Wait()
-			enginetest.Within(t, func() []string { return containers(t, labelOwner+"="+owner) })
+			enginetest.Within(t, func() []string { return containers(t, owner.Label+"="+whose) })
 		})
 	}
 }
@@ -76,16 +78,16 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	e := newEngine(t)
 	var owners []string
 	for n := range 12 {
-		cmd, owner := held(t, e, "starts")
-		owners = append(owners, owner)
+		cmd, whose := held(t, e, "starts")
+		owners = append(owners, whose)
 		time.Sleep(time.Duration(150+n*31) * time.Millisecond) // the moment
 		cmd.Process.Kill()
 		cmd.Wait()
 	}
 	time.Sleep(5 * time.Second) // what the promise allows
-	for _, owner := range owners {
-		if left := containers(t, labelOwner+"="+owner); len(left) > 0 {
-			t.Errorf("left of %s: %v", owner, left)
+	for _, whose := range owners {
+		if left := containers(t, owner.Label+"="+whose); len(left) > 0 {
+			t.Errorf("left of %s: %v", whose, left)
 		}
 	}
 }
@@ -102,71 +104,20 @@ func TestReaperEnds(t *testing.T) {
 	}
 }
 
-// TestSweep removes what a bridge of before has left, and nothing else.
-func TestSweep(t *testing.T) {
-	e := newEngine(t)
-	l, err := e.connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	me, err := self()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := exec.Command("true")
-	if err := ended.Run(); err != nil {
-		t.Fatal(err)
-	}
-	machine, _, _ := strings.Cut(host(), "/")
-	for _, c := range []struct {
-		name, owner, host string
-		stays             bool
-	}{
-		{"this process", me.String(), host(), true},
-		{"a process that has ended", owner{me.boot, ended.Process.Pid, "1"}.String(), host(), false},
-		{"another process of the same number", owner{me.boot, me.pid, "1"}.String(), host(), false},
-		{"a process before the machine was started", owner{"another", me.pid, me.start}.String(), machine + "/elsewhere", false},
-		{"a process of another machine", owner{"another", 1, "1"}.String(), "elsewhere/1", true},
-		{"a process in another pid namespace", owner{me.boot, ended.Process.Pid, "1"}.String(), machine + "/elsewhere", true},
-		{"nobody known", "x", host(), true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			p, err := e.plan(t.Context(), allowed(sandbox.Spec{}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			made, err := l.client.ContainerCreate(t.Context(), p.container(nil, map[string]string{labelFor: "test", labelOwner: c.owner, labelHost: c.host}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer e.remove(l.client, made.ID)
-			if err := e.Sweep(t.Context()); err != nil {
-				t.Error(err)
-			}
-			_, err = l.client.ContainerInspect(t.Context(), made.ID, client.ContainerInspectOptions{})
-			if stays := err == nil; stays != c.stays {
-				t.Errorf("stays is %v, want %v", stays, c.stays)
-			}
-		})
-	}
-}
-
 // TestSweepAtFirst removes what a bridge of before has left as soon as an
-// engine finds its docker, which nobody has to ask for.
+// engine finds its docker, which nobody has to ask for, and nothing else.
 func TestSweepAtFirst(t *testing.T) {
 	e := newEngine(t)
 	p, err := e.plan(t.Context(), allowed(sandbox.Spec{}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	me, err := self()
-	if err != nil {
-		t.Fatal(err)
-	}
-	gone := owner{me.boot, me.pid, "1"}.String()
+	words := strings.Fields(e.owner)
+	words[4] = "1" // another process of the same number
+	gone := strings.Join(words, " ")
 	var made []string
-	for _, o := range []string{gone, gone, me.String()} {
-		c, err := p.client.ContainerCreate(t.Context(), p.container(nil, map[string]string{labelFor: "test", labelOwner: o, labelHost: host()}))
+	for _, whose := range []string{gone, gone, e.owner, owner.New(), "x"} {
+		c, err := p.client.ContainerCreate(t.Context(), p.container(nil, owner.Labels("test", whose)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +129,7 @@ func TestSweepAtFirst(t *testing.T) {
 	another.Close()
 	for i, id := range made {
 		_, err := p.client.ContainerInspect(t.Context(), id, client.ContainerInspectOptions{})
-		if stays := err == nil; stays != (i == 2) {
+		if stays := err == nil; stays != (i >= 2) {
 			t.Errorf("container %d stays: %v", i, stays)
 		}
 	}

@@ -8,12 +8,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"bridge/sandbox"
 	"bridge/sandbox/enginetest"
+	"bridge/sandbox/owner"
 
 	"github.com/moby/moby/client"
 )
@@ -146,13 +148,14 @@ func TestRestart(t *testing.T) {
 				t.Fatal(err)
 			}
 			began := make(chan struct{})
+			begin := sync.OnceFunc(func() { close(began) })
 			type outcome struct {
 				r   sandbox.Result
 				err error
 			}
 			ended := make(chan outcome, 1)
 			go func() {
-				r, err := s.Run(t.Context(), sandbox.Run{Code: "print('up', flush=True)\nwhile True: pass", Stream: func(string, string, int64) { close(began) }})
+				r, err := s.Run(t.Context(), sandbox.Run{Code: "print('up', flush=True)\nwhile True: pass", Stream: func(string, string, int64) { begin() }})
 				ended <- outcome{r, err}
 			}()
 			<-began
@@ -173,9 +176,9 @@ func TestRestart(t *testing.T) {
 				t.Errorf("%q, %+v %s", out, exit, stderr)
 			}
 			deadline := time.Now().Add(5 * time.Second)
-			for len(containersOn(t, e, labelOwner)) > 0 {
+			for len(containersOn(t, e, owner.Label)) > 0 {
 				if time.Now().After(deadline) {
-					t.Fatalf("left: %v", containersOn(t, e, labelOwner))
+					t.Fatalf("left: %v", containersOn(t, e, owner.Label))
 				}
 				time.Sleep(50 * time.Millisecond)
 			}

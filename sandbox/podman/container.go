@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"bridge/sandbox"
+	"bridge/sandbox/owner"
 
 	"github.com/containers/podman/v5/pkg/specgen"
 	"github.com/opencontainers/runtime-spec/specs-go"
@@ -73,7 +74,7 @@ func (e *Engine) plan(s *service, spec sandbox.Spec, image string, args []string
 	g.Entrypoint = []string{"python3"}
 	g.Command = args
 	g.Name = "bridge-" + strings.ToLower(rand.Text())
-	g.Labels = map[string]string{labelUse: or(spec.Label, "sandbox"), labelOwner: e.owner}
+	g.Labels = owner.Labels(spec.Label, e.owner)
 	g.Env = maps.Clone(environment)
 	g.UnsetEnvAll = new(true)
 	g.EnvHost = new(false)

@@ -82,7 +82,7 @@ func TestSweep(t *testing.T) {
 	me := strings.Fields(e.owner)
 	as := func(change func(owner []string)) sandbox.Sandbox {
 		owner := slices.Clone(me)
-		owner[4] = "TEST" + strings.Repeat("X", len(owner[4])-4)
+		owner[5] = "TEST" + strings.Repeat("X", len(owner[5])-4)
 		change(owner)
 		other := New(Options{Image: testImage()})
 		t.Cleanup(other.Close)
@@ -92,13 +92,14 @@ func TestSweep(t *testing.T) {
 		return b
 	}
 	left := map[string]sandbox.Sandbox{
-		"of a process that is gone":  as(func(o []string) { o[2] = "4194303" }),
-		"of another with its number": as(func(o []string) { o[3] = "1" }),
-		"of an earlier boot":         as(func(o []string) { o[0] = "0b75a5c8-0000-4000-8000-000000000000" }),
+		"of a process that is gone":  as(func(o []string) { o[3] = "4194303" }),
+		"of another with its number": as(func(o []string) { o[4] = "1" }),
+		"of an earlier boot":         as(func(o []string) { o[1] = "0b75a5c8-0000-4000-8000-000000000000" }),
 	}
 	kept := map[string]sandbox.Sandbox{
 		"of another engine of this process": as(func([]string) {}),
-		"of another pid namespace":          as(func(o []string) { o[1], o[2] = "1", "4194303" }),
+		"of another machine":                as(func(o []string) { o[0], o[1] = "elsewhere", "another" }),
+		"of another pid namespace":          as(func(o []string) { o[2], o[3] = "1", "4194303" }),
 	}
 	if err := e.Sweep(t.Context()); err != nil {
 		t.Fatal(err)

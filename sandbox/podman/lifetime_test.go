@@ -10,12 +10,13 @@ import (
 
 	"bridge/sandbox"
 	"bridge/sandbox/enginetest"
+	"bridge/sandbox/owner"
 
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 )
 
 // owned are the containers that carry an owner's label, running or not.
-func owned(t testing.TB, owner string) []string {
+func owned(t testing.TB, whose string) []string {
 	t.Helper()
 	e := New(Options{})
 	defer e.Close()
@@ -26,7 +27,7 @@ func owned(t testing.TB, owner string) []string {
 		t.Fatal(err)
 	}
 	all, err := containers.List(s.with(ctx), new(containers.ListOptions).WithAll(true).
-		WithFilters(map[string][]string{"label": {labelOwner + "=" + owner}}))
+		WithFilters(map[string][]string{"label": {owner.Label + "=" + whose}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,17 +79,17 @@ func TestKilledEngine(t *testing.T) {
 			defer cmd.Wait()
 			defer cmd.Process.Kill()
 			line, err := bufio.NewReader(out).ReadString('\n')
-			owner := strings.TrimSpace(line)
-			if err != nil || len(strings.Fields(owner)) != parts {
+			whose := strings.TrimSpace(line)
+			if err != nil || len(strings.Fields(whose)) != 6 {
 				t.Fatalf("%q %v", line, err)
 			}
-			if n := owned(t, owner); len(n) != 4 {
+			if n := owned(t, whose); len(n) != 4 {
 				t.Fatalf("containers: %v, want 4", n)
 			}
 			if err := cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			enginetest.Within(t, func() []string { return owned(t, owner) })
+			enginetest.Within(t, func() []string { return owned(t, whose) })
 			enginetest.Within(t, func() []string {
 				if now := folders(t); len(now) > before {
 					return now

@@ -1,6 +1,6 @@
 //go:build !windows
 
-package docker
+package reaper
 
 import "syscall"
 

@@ -1,13 +1,14 @@
 // Package reaper is the small process that stays when a bridge is killed, to
-// remove the containers that it has left on one service of podman. Containers
-// are children of no process of ours, and code in one can keep it alive.
+// remove the containers that it has left on one engine. Containers are children
+// of no process of ours, code in one can keep it alive, and one that was made
+// and not yet started would stay for ever.
 //
 // The bridge starts itself again under the name Name; this package then takes
 // over before main, and before any large package is initialised. It imports
 // the standard library only. It reads its orders, starts a service of podman
 // if they say so, and waits. When the pipe ends without the word Done, the
-// bridge is gone: whatever carries the bridge's label is removed. The service
-// ends with the reaper in any case.
+// bridge is gone: whatever carries its label is removed. The service ends with
+// the reaper in any case.
 package reaper
 
 import (
@@ -24,21 +25,22 @@ const (
 	// Name is argv[0] of a reaper.
 	Name = "bridge-reaper"
 
-	// Ready is what a reaper says when it has begun; anything else is why it
+	// ready is what a reaper says when it has begun; anything else is why it
 	// has not.
-	Ready = "ready"
+	ready = "ready\n"
 
-	// Done is what it is told when there is nothing to remove.
-	Done = "done"
-
-	// Label is the label of a container that says whose it is.
-	Label = "bridge.owner"
+	// done is what it is told when there is nothing to remove.
+	done = "done\n"
 )
 
 // Orders are the first line that a reaper reads.
 type Orders struct {
-	Socket string // of the service
-	Owner  string // the label's value of containers to remove
+	Socket     string // of the engine
+	Containers string // the path of its containers in its HTTP interface
+	Force      string // the query of the removal of one that runs
+	Label      string // NAME=VALUE of those to remove
+
+	// Of podman alone.
 	Podman string // the program, "" if there is none
 	Serve  bool   // whether the service has to be started
 	Dir    string // a folder to be removed in the end
@@ -65,7 +67,9 @@ func run(in io.Reader, out io.WriteCloser) int {
 		return 1
 	}
 	var s *service
-	defer os.RemoveAll(o.Dir)
+	if o.Dir != "" {
+		defer os.RemoveAll(o.Dir)
+	}
 	if o.Serve {
 		if s, err = serve(o); err != nil {
 			fmt.Fprintln(out, err)
@@ -73,11 +77,11 @@ func run(in io.Reader, out io.WriteCloser) int {
 		}
 		defer s.end()
 	}
-	fmt.Fprintln(out, Ready)
+	fmt.Fprint(out, ready)
 	out.Close()
-	if word, _ := lines.ReadString('\n'); word == Done+"\n" {
+	if word, _ := lines.ReadString('\n'); word == done {
 		return 0
 	}
-	remove(o)
+	o.obey()
 	return 0
 }

@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"bridge/policy"
+)
+
+// newExplain is `bridge explain`: what a profile allows, and why.
+func newExplain() *cobra.Command {
+	var c choice
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "explain [SERVER[.TOOL [JSON]]]",
+		Short: "tell what a profile allows, and which rule says so",
+		Long: `Explain shows a profile as it is in force: each value, and what has set it: a place
+in the policy, a variable of the environment, or nothing ("default"). With a
+server it shows the rules of its tools. With a tool it shows the rules that the
+tool has, and what they come to together.
+
+With arguments, as a JSON object (- reads it from stdin), it decides on that call
+as is done when code makes it, and exits with 0 if the call is allowed and with 1
+if it is denied. What only the server or a person can tell, such as whether a tool
+is as its rule wants it, is not asked.`,
+		Example: `  bridge explain --profile strict
+  bridge explain --profile strict github
+  bridge explain --profile strict github.create_issue '{"repo": "acme/site"}'`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) > 2:
+				return usagef("unexpected argument %q", args[2])
+			case len(args) == 2 && !strings.Contains(args[0], "."):
+				return usagef("arguments are those of a tool: SERVER.TOOL JSON")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := c.load()
+			if err == nil {
+				p, err = c.discover(p)
+			}
+			var list policy.Errors
+			if errors.As(err, &list) {
+				return report(list)
+			}
+			if err != nil {
+				return err
+			}
+			e, err := explained(p, args, cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				enc := json.NewEncoder(cmd.OutOrStdout())
+				enc.SetEscapeHTML(false)
+				enc.SetIndent("", "  ")
+				err = enc.Encode(e)
+			} else {
+				e.print(cmd.OutOrStdout())
+			}
+			if err == nil && e.Allowed != nil && !*e.Allowed {
+				return exitStatus(1)
+			}
+			return err
+		},
+	}
+	c.flags(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
+	return cmd
+}
+
+// An explanation is of a profile, of a server, of a tool, or of a call.
+type explanation struct {
+	Profile   string            `json:"profile"`
+	Pos       string            `json:"pos"`
+	Settings  []policy.Setting  `json:"settings,omitempty"`
+	Server    string            `json:"server,omitempty"`
+	Servers   map[string][]rule `json:"servers,omitempty"`
+	Tool      string            `json:"tool,omitempty"`
+	Rules     []rule            `json:"rules,omitempty"`
+	Together  string            `json:"together,omitempty"` // what the rules of a tool come to
+	Allowed   *bool             `json:"allowed,omitempty"`
+	Arguments json.RawMessage   `json:"arguments,omitempty"` // as they would be sent
+	Decision  string            `json:"decision,omitempty"`
+
+	names []string // of the servers
+}
+
+// A rule is one of a policy.
+type rule struct {
+	policy.RuleText
+	At string `json:"pos"`
+}
+
+func explained(p *policy.Profile, args []string, stdin io.Reader) (*explanation, error) {
+	e := &explanation{Profile: p.Name, Pos: p.Pos().String()}
+	if len(args) == 0 {
+		e.Settings = p.Settings()
+		e.Servers = map[string][]rule{}
+		for _, s := range p.Servers {
+			list, err := p.Rules(s.Name)
+			if err != nil {
+				return nil, err
+			}
+			e.names = append(e.names, s.Name)
+			e.Servers[s.Name] = placed(list)
+		}
+		return e, nil
+	}
+	var ofTool bool
+	e.Server, e.Tool, ofTool = strings.Cut(args[0], ".")
+	if !ofTool {
+		list, err := p.Rules(e.Server)
+		e.Rules = placed(list)
+		return e, err
+	}
+	if len(args) < 2 {
+		list, together, err := p.RulesFor(e.Server, e.Tool)
+		e.Rules, e.Together = placed(list), together.Text
+		return e, e.decide(err, nil)
+	}
+	sent := []byte(args[1])
+	if args[1] == "-" {
+		var err error
+		if sent, err = io.ReadAll(stdin); err != nil {
+			return nil, fmt.Errorf("reading the arguments: %w", err)
+		}
+	}
+	if len(sent) == 0 {
+		return nil, usagef("the arguments are empty: a JSON object, such as {}")
+	}
+	d, err := p.CheckCall(e.Server, e.Tool, sent)
+	if err == nil {
+		e.Decision = fmt.Sprintf("%s.%s: allowed by profile %q (%s)", e.Server, e.Tool, p.Name, d.Pos)
+	}
+	return e, e.decide(err, d.Args)
+}
+
+// decide notes a decision. Its error is that there is none to make.
+func (e *explanation) decide(err error, args json.RawMessage) error {
+	var denial *policy.Denial
+	allowed := err == nil
+	switch {
+	case errors.As(err, &denial):
+		e.Decision = err.Error()
+	case err != nil:
+		return err
+	}
+	e.Allowed, e.Arguments = &allowed, args
+	return nil
+}
+
+func placed(list []policy.RuleText) []rule {
+	var rules []rule
+	for _, r := range list {
+		rules = append(rules, rule{r, r.Pos.String()})
+	}
+	return rules
+}
+
+func (e *explanation) print(w io.Writer) {
+	if e.Decision != "" {
+		fmt.Fprintln(w, e.Decision)
+		return
+	}
+	if e.Server == "" {
+		fmt.Fprintf(w, "profile %q (%s)\n\n", e.Profile, e.Pos)
+		table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		for _, s := range e.Settings {
+			fmt.Fprintf(table, "%s\t%s\t%s\n", s.Field, s.Value, s.Source)
+		}
+		table.Flush()
+		for _, name := range e.names {
+			fmt.Fprintf(w, "\nserver %s\n", name)
+			printRules(w, e.Servers[name], false)
+		}
+		return
+	}
+	printRules(w, e.Rules, true)
+	if len(e.Rules) > 1 && e.Tool != "" {
+		fmt.Fprintf(w, "together %s\n", e.Together)
+	}
+}
+
+// printRules prints rules, with what they say, or else their names.
+func printRules(w io.Writer, rules []rule, whole bool) {
+	if len(rules) == 0 {
+		fmt.Fprintln(w, "no tool is allowed")
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	defer table.Flush()
+	for _, r := range rules {
+		if whole {
+			fmt.Fprintf(w, "%s: %s %s\n", r.At, r.Name, r.Text)
+		} else {
+			fmt.Fprintf(table, "%s\t%s\n", r.Name, r.At)
+		}
+	}
+}

@@ -70,7 +70,7 @@ check: build
 		echo ruff check .; ruff check .; \
 	elif [ -n "$$BRIDGE_TEST_REQUIRE" ]; then echo "make: ruff is not installed"; exit 1; \
 	else echo "make: ruff is not installed (pip install ruff); its checks are skipped"; fi
-	bin/bridge vet policies
+	bin/bridge vet --strict-warnings policies
 
 docs:
 	$(GO) run ./policy/manual >docs/policy.md.new

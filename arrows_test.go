@@ -21,14 +21,15 @@ var arrows = map[string][]string{
 	"policy": {"policies"},
 	// Writes docs/policy.md, and is in no binary of ours.
 	"policy/manual":  {"policy"},
-	"sandbox/docker": {"sandbox", "sandbox/docker/reaper", "sandbox/filter", "sandbox/spare"},
+	"sandbox/docker": {"sandbox", "sandbox/filter", "sandbox/owner", "sandbox/reaper", "sandbox/spare"},
 	"sandbox/native": {"sandbox", "sandbox/native/stage"},
-	"sandbox/podman": {"sandbox", "sandbox/filter", "sandbox/podman/reaper", "sandbox/spare"},
+	"sandbox/podman": {"sandbox", "sandbox/filter", "sandbox/owner", "sandbox/reaper", "sandbox/spare"},
 	"upstream":       {"upstream/keeper"},
 	// Where servers are found; what starts them does not know it.
 	"upstream/clients": {"upstream"},
-	// Measures them, and is in no binary of ours.
-	"harness/bench": {"policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman"},
+	// Test and measure them, and are in no binary of ours.
+	"sandbox/enginetest": {"sandbox"},
+	"harness/bench":      {"policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman"},
 }
 
 // confined says in which parts of the bridge a library may be known.
@@ -95,7 +96,7 @@ func checkImport(t *testing.T, file, name string) {
 		}
 	}
 	// The stages run before any other package is initialised.
-	stages := []string{"sandbox/docker/reaper", "sandbox/native/stage", "sandbox/podman/reaper", "upstream/keeper"}
+	stages := []string{"sandbox/native/stage", "sandbox/reaper", "upstream/keeper"}
 	if slices.Contains(stages, dir) && strings.Contains(name, ".") {
 		t.Errorf("%s imports %s; a stage may import the standard library alone", file, name)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"bridge/harness"
 	"bridge/sandbox"
+	"bridge/sandbox/owner"
 )
 
 const (
@@ -115,16 +116,13 @@ func killRound(t *testing.T, engine string, n int) error {
 
 // remains are the containers of a profile and the temporary files of its bridge.
 func remains(t *testing.T, dir, engine, profile string) ([]string, error) {
-	left := listed(t, engine, "ps", "--all", "--quiet", "--filter", "label="+labels[engine]+"="+profile)
+	left := listed(t, engine, "ps", "--all", "--quiet", "--filter", "label="+owner.Use+"="+profile)
 	files, err := os.ReadDir(filepath.Join(dir, "tmp"))
 	for _, f := range files {
 		left = append(left, f.Name())
 	}
 	return left, err
 }
-
-// labels are those that say what a container is for.
-var labels = map[string]string{"podman": "bridge", "docker": "bridge.sandbox"}
 
 // listed is what an engine's command prints, line by line. Of the native
 // engine there is nothing to be listed.
@@ -148,6 +146,7 @@ type victim struct {
 	in  io.WriteCloser
 	out *bufio.Scanner
 	log string // of its server
+	own string // log of its own
 }
 
 func startVictim(dir, profile, engine string, persist bool) (*victim, error) {
@@ -155,7 +154,7 @@ func startVictim(dir, profile, engine string, persist bool) (*victim, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &victim{log: filepath.Join(dir, "toy.log")}
+	v := &victim{log: filepath.Join(dir, "toy.log"), own: filepath.Join(dir, "bridge.log")}
 	policy := filepath.Join(dir, "policy.cue")
 	text := fmt.Sprintf("servers: toy: command: \"toy\"\nprofiles: %q: {rootful: true, session: persist: %v, servers: toy: tools: [_]: {}}\n", profile, persist)
 	if err := os.WriteFile(policy, []byte(text), 0o644); err != nil {
@@ -175,6 +174,12 @@ func startVictim(dir, profile, engine string, persist bool) (*victim, error) {
 		return nil, err
 	}
 	v.out = bufio.NewScanner(out)
+	own, err := os.Create(v.own)
+	if err != nil {
+		return nil, err
+	}
+	defer own.Close()
+	v.cmd.Stderr = own
 	if err := v.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -210,7 +215,8 @@ func (v *victim) begin(deed string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the run has not begun: %v", err)
+	text, _ := os.ReadFile(v.own)
+	return fmt.Errorf("the run has not begun (%v), and the bridge says:\n%s", err, text)
 }
 
 func (v *victim) end() {

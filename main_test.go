@@ -14,6 +14,7 @@ import (
 
 	"bridge/cli"
 	"bridge/harness"
+	"bridge/harness/standin"
 	"bridge/harness/toy"
 	"bridge/sandbox"
 	"bridge/sandbox/docker"
@@ -28,6 +29,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"bridge": func() { os.Exit(cli.Main(containerfile)) },
 		"toy":    func() { os.Exit(toy.Main()) },
+		// STANDIN FILE LOG: a server made of the functions of a file.
+		"standin": func() { os.Exit(standin.Main(os.Args[1], os.Args[2])) },
 	})
 }
 

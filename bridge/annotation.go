@@ -51,20 +51,29 @@ func asks(r policy.Rule) bool {
 // pins it, and what its annotations must say. A tool that has changed since it
 // was pinned is logged, once.
 func (g *gate) fits(p *policy.Profile, server string, rule policy.Rule, t upstream.Tool) error {
+	field, why := Unfit(t, rule)
+	switch field {
+	case "":
+		return nil
+	case "sha256":
+		err := refuse("policy", "%s.%s: refused by profile %q (%s): %s", server, clip(t.Name), p.Name, rule.Pos, why)
+		if _, told := g.told.LoadOrStore(server+"\x00"+t.Name+"\x00"+why, true); !told {
+			g.log.Warn(err.Error())
+		}
+		return err
+	}
+	return refuse("policy", "%s.%s: denied by profile %q (%s): %s", server, clip(t.Name), p.Name, rule.Pos, why)
+}
+
+// Unfit says what of a tool, as its server defines it, is not as a rule wants
+// it: the field of the rule, and why. Both are empty for a tool that fits.
+func Unfit(t upstream.Tool, rule policy.Rule) (field, why string) {
 	if rule.SHA256 != "" {
 		if sum := upstream.ToolHash(t); sum != rule.SHA256 {
-			err := refuse("policy", "%s.%s: refused by profile %q (%s): the server defines the tool otherwise than when it was pinned: sha256 is %s, the rule has %s",
-				server, clip(t.Name), p.Name, rule.Pos, sum, rule.SHA256)
-			if _, told := g.told.LoadOrStore(server+"\x00"+t.Name+"\x00"+sum, true); !told {
-				g.log.Warn(err.Error())
-			}
-			return err
+			return "sha256", fmt.Sprintf("the server defines the tool otherwise than when it was pinned: sha256 is %s, the rule has %s", sum, rule.SHA256)
 		}
 	}
-	if mistake := hintsOf(t).against(rule); mistake != "" {
-		return refuse("policy", "%s.%s: denied by profile %q (%s): %s", server, clip(t.Name), p.Name, rule.Pos, mistake)
-	}
-	return nil
+	return hintsOf(t).against(rule)
 }
 
 // hints are a tool's annotations. The specification (ToolAnnotations of
@@ -90,8 +99,9 @@ func hintsOf(t upstream.Tool) hints {
 	return hints{hint("readOnlyHint"), hint("destructiveHint"), hint("idempotentHint"), hint("openWorldHint")}
 }
 
-// against says what of the annotations is not as a rule wants it, "" if all is.
-func (h hints) against(r policy.Rule) string {
+// against says which of the annotations is not as a rule wants it, and why;
+// nothing if all are.
+func (h hints) against(r policy.Rule) (field, why string) {
 	// "This property is meaningful only when readOnlyHint == false": a tool
 	// that changes nothing destroys nothing, and does so any number of times.
 	reads := h.ReadOnly != nil && *h.ReadOnly
@@ -108,10 +118,10 @@ func (h hints) against(r policy.Rule) string {
 		switch {
 		case a.wanted == nil:
 		case a.said == nil && *a.wanted != a.usual:
-			return fmt.Sprintf("it wants %s: %t, of which the server says nothing, so that it is %t", a.name, *a.wanted, a.usual)
+			return a.name, fmt.Sprintf("it wants %s: %t, of which the server says nothing, so that it is %t", a.name, *a.wanted, a.usual)
 		case a.said != nil && *a.wanted != *a.said:
-			return fmt.Sprintf("it wants %s: %t, and the server says %t", a.name, *a.wanted, *a.said)
+			return a.name, fmt.Sprintf("it wants %s: %t, and the server says %t", a.name, *a.wanted, *a.said)
 		}
 	}
-	return ""
+	return "", ""
 }

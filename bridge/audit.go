@@ -151,7 +151,8 @@ func (e *entry) call(p *policy.Profile, a *attempt) {
 // denial says what has denied a call, and the place of the rule: the profile
 // has no such "server", its rules no such "tool", or the tool's rule does not
 // allow the "arguments"; "later" is what does not follow from the rules alone,
-// such as a budget, a person, or the server's own word on the tool.
+// such as a budget, a person, or the server's own word on the tool. A call that
+// was made is allowed, though its result be withheld.
 func denial(a *attempt) (by string, at policy.Pos) {
 	var unknown *policy.UnknownServer
 	var denied *policy.Denial
@@ -163,7 +164,7 @@ func denial(a *attempt) (by string, at policy.Pos) {
 		return "arguments", denied.Pos
 	case errors.As(a.denied, &denied):
 		return "tool", denied.Pos
-	case errors.As(a.err, &refused) && refused.Kind == "policy":
+	case errors.As(a.err, &refused) && refused.Kind == "policy" && a.sent.IsZero():
 		return "later", policy.Pos{}
 	}
 	return "", policy.Pos{}

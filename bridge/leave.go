@@ -50,7 +50,7 @@ func (r *Report) attach(s *shelf, run int) {
 			size += len(image.Data)
 			continue
 		}
-		name := fmt.Sprintf("runs/%d/image-%d.%s", run, i+1, extension(image.MIME))
+		name := fmt.Sprintf("runs/%d/image-%d.%s", run, i+1, Extension(image.MIME))
 		a.links = append(a.links, s.put(name, image.MIME, image.Data, path.Base(name)))
 		linked++
 	}
@@ -105,7 +105,8 @@ func (a *attachments) blocks() []mcp.Content {
 	return list
 }
 
-func extension(kind string) string {
+// Extension is that of files with an image of the media type.
+func Extension(kind string) string {
 	switch kind {
 	case "image/jpeg":
 		return "jpg"

@@ -8,25 +8,49 @@ import (
 )
 
 // manual is the text that an agent can read about its Python: a resource, and
-// runtime.capability_summary() in the code.
+// runtime.capability_summary() in the code. It says what holds under the
+// profile, and no more than fits into a small part of an agent's context.
 func manual(p *policy.Profile, servers []mount) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `# run_python
+	b.WriteString("# run_python\n\n")
+	if p.Session.Persist {
+		fmt.Fprintf(&b, "A stateful Python session: variables, imports and files in /workspace and /tmp stay from run to run, until it\nhas been idle for %s. ", p.Session.Idle)
+	} else {
+		b.WriteString("Each run is a Python session of its own: nothing stays from run to run. ")
+	}
+	fmt.Fprintf(&b, `Top-level await works; the value of the last expression is shown. There is no network and
+nothing can be installed; only /workspace and /tmp can be written to.
 
-A stateful Python session in a sandbox without network: variables, imports and files in /workspace and /tmp stay
-from run to run. Top-level await works; the value of the last expression is shown.
-
-Limits of profile %q: memory %s, %g processors, %d processes, /workspace %s, /tmp %s; a run may take %d s, at most %d s.
+Limits of profile %q: memory %s, %g processors, %d processes, /workspace %s, /tmp %s; a run may take %d s, at most %d s;
+%s of output are shown.
 %s
 ## Servers
 
 `, p.Name, size(p.Limits.Memory), p.Limits.CPUs, p.Limits.PIDs, size(p.Limits.Workspace), size(p.Limits.Tmp),
-		int(p.Timeout.Default.Seconds()), int(p.Timeout.Max.Seconds()), remembers(p))
+		int(p.Timeout.Default.Seconds()), int(p.Timeout.Max.Seconds()), size(int64(p.Output)), remembers(p))
 	if len(servers) == 0 {
 		b.WriteString("This session reaches no servers.\n")
 		return b.String()
 	}
-	const room = 600 // bytes, for the whole list
+	list(&b, servers)
+	a := servers[0].Alias
+	if len(a) > 30 {
+		a = "SERVER"
+	}
+	fmt.Fprintf(&b, `
+## Use
+
+- find a tool: `+"`await runtime.search_tool_docs(\"words\", limit=5)`"+`
+- its arguments: `+"`await runtime.query_tool_docs(\"%[1]s\")`, `help(mcp_%[1]s.TOOL)`"+`
+- call it: `+"`result = await mcp_%[1]s.TOOL(name=value)`"+`; with `+"`asyncio.gather`"+` up to %[2]d at once
+- errors: `+"`mcp.ToolError`, `mcp.PolicyError`, `mcp.ServerError`"+`
+`, a, max(p.Parallel, 1))
+	return b.String()
+}
+
+// list names the servers, as far as there is room.
+func list(b *strings.Builder, servers []mount) {
+	const room = 450 // bytes
 	head := b.Len()
 	for i, s := range servers {
 		line := "- `mcp_" + s.Alias + "`"
@@ -36,22 +60,12 @@ Limits of profile %q: memory %s, %g processors, %d processes, /workspace %s, /tm
 		if s.Description != "" {
 			line += ": " + first(s.Description, 60)
 		}
-		if b.Len()+len(line) > head+room && i > 0 {
-			fmt.Fprintf(&b, "- and %d more: `await runtime.discovered_servers()`\n", len(servers)-i)
+		if b.Len()+len(line) > head+room && (i > 0 || len(line) > room) {
+			fmt.Fprintf(b, "- and %d more: `await runtime.discovered_servers()`\n", len(servers)-i)
 			break
 		}
 		b.WriteString(line + "\n")
 	}
-	a := servers[0].Alias
-	fmt.Fprintf(&b, `
-## Use
-
-- find a tool: `+"`await runtime.search_tool_docs(\"words\", limit=5)`"+`
-- its arguments: `+"`await runtime.query_tool_docs(\"%[1]s\")`, `help(mcp_%[1]s.TOOL)`"+`
-- call it: `+"`result = await mcp_%[1]s.TOOL(name=value)`; many at once: `await asyncio.gather(...)`"+`
-- errors: `+"`mcp.ToolError`, `mcp.PolicyError`, `mcp.ServerError`"+`
-`, a)
-	return b.String()
 }
 
 // remembers says what code can keep for later sessions.

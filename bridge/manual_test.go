@@ -29,7 +29,8 @@ func TestManualIsShort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, servers := range [][]mount{nil, many[:1], many} {
+	long := strings.Repeat("a-1.", 200)
+	for _, servers := range [][]mount{nil, many[:1], many[:14], many, {{Name: long, Alias: strings.Repeat("a_1_", 200)}}} {
 		text := manual(profile, servers)
 		n, err := o200k.Count(text)
 		if err != nil {

@@ -23,12 +23,13 @@ type kept struct {
 	profile *policy.Profile
 	project *store.Project // nil: nothing can be kept
 	log     *slog.Logger
+	slots   chan struct{} // one for each request that may be at work at once
 }
 
 // newKept opens what is kept for a profile. A store that is nil, or that cannot
 // be used, keeps nothing: code that asks for something is told.
 func newKept(p *policy.Profile, s *store.Store, log *slog.Logger) *kept {
-	k := &kept{profile: p, log: log}
+	k := &kept{profile: p, log: log, slots: make(chan struct{}, 2)}
 	if s == nil || !k.readable() {
 		return k
 	}
@@ -80,6 +81,17 @@ func (k *kept) serve(ctx context.Context, method string, params json.RawMessage)
 			return store.Tools{}, nil // as if there were none
 		}
 		return nil, err
+	}
+	if most := sandbox.MaxFrame - maxKey*6 - 1024; len(p.Value)+len(p.Metadata) > most {
+		return nil, refuse("invalid", "value and metadata of %d bytes as JSON; at most %d can be loaded again", len(p.Value)+len(p.Metadata), most)
+	}
+	select {
+	case k.slots <- struct{}{}:
+		// Held until the session has room for the answer, which bounds the
+		// values that wait here.
+		context.AfterFunc(ctx, func() { <-k.slots })
+	case <-ctx.Done():
+		return nil, k.word(ctx.Err())
 	}
 	switch method {
 	case "memory.load":

@@ -58,9 +58,12 @@ func (r *Report) words() (string, structured) {
 
 // formatted is the text in the format that the profile wants.
 func (r *Report) formatted(s *structured) string {
-	var text string
+	var text, format string
 	var err error
-	switch r.Profile.Format {
+	if r.Profile != nil {
+		format = r.Profile.Format
+	}
+	switch format {
 	case "toon":
 		text, err = toon.Marshal(s)
 	case "json":

@@ -52,13 +52,7 @@ func askOn(in io.Reader, out io.Writer) bridge.Ask {
 		fmt.Fprintf(out, "bridge: %s\nbridge: y: yes; a: yes, and to all its calls in this run; n: no [n] ", text)
 		select {
 		case line := <-lines:
-			switch strings.ToLower(strings.TrimSpace(line)) {
-			case "y", "yes":
-				return bridge.Once, nil
-			case "a", "all":
-				return bridge.Always, nil
-			}
-			return bridge.Deny, nil
+			return answerOf(line), nil
 		case <-ended:
 			return bridge.Deny, errors.New("the terminal has ended before an answer")
 		case <-ctx.Done():
@@ -66,6 +60,17 @@ func askOn(in io.Reader, out io.Writer) bridge.Ask {
 			return bridge.Deny, ctx.Err()
 		}
 	}
+}
+
+// answerOf is what a person has typed.
+func answerOf(line string) bridge.Answer {
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return bridge.Once
+	case "a", "all":
+		return bridge.Always
+	}
+	return bridge.Deny
 }
 
 // askNobody is for a run without a terminal.

@@ -70,7 +70,9 @@ By hand:
 Policies are CUE files. They are taken from --policies, else from the variable
 BRIDGE_POLICIES (paths separated as in PATH), else from the folder
 bridge/policies in the user's configuration folder, else from the two profiles
-that are built in, "default" and "strict". The current folder is never searched.
+that are built in, "default" and "strict". The current folder is never searched. When
+they change, the next run of an agent is under the new ones; if those are wrong, it
+is told so, and the old ones hold.
 
 Variables of the environment choose where a profile leaves a choice, such as
 MCP_BRIDGE_MEMORY_LIMIT=2g; "bridge schema" lists them. MCP_BRIDGE_LOG_LEVEL is

@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,11 +22,13 @@ const AllowSelf = "MCP_BRIDGE_ALLOW_SELF_SERVER"
 // discovery is what was found in the configurations of other clients, and what
 // was not, for a profile that looks there.
 type discovery struct {
-	sources  []string
-	seen     string // the files as they were before they were read
-	found    []clients.Found
-	warnings []clients.Warning
-	notes    []string // what is to be said beside
+	sources []string
+	seen    string // the files as they were before they were read
+
+	allowSelf bool // servers may be bridges
+	found     []clients.Found
+	warnings  []clients.Warning
+	notes     []string // what is to be said beside
 }
 
 // discover mounts what the profile finds in the configurations of other
@@ -33,7 +38,7 @@ func (c *choice) discover(p *policy.Profile) (*policy.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := discovery{sources: p.Discover}
+	d := discovery{sources: p.Discover, allowSelf: allow}
 	c.discovery = &d
 	if os.Getenv(upstream.Marker) != "" && !allow {
 		if len(p.Servers) > 0 || len(p.Discover) > 0 {
@@ -86,7 +91,11 @@ func (d *discovery) log(log *slog.Logger) {
 		log.Warn(note)
 	}
 	for _, w := range d.warnings {
-		log.Warn(w.String())
+		level := slog.LevelWarn
+		if w.Minor {
+			level = slog.LevelInfo
+		}
+		log.Log(context.Background(), level, w.String())
 	}
 	for _, f := range d.found {
 		log.Debug("found", "server", f.Name, "of", f.Client, "at", f.Source.String())
@@ -117,6 +126,10 @@ func (d *discovery) examine() []check {
 		checks = append(checks, check{"client", ok, file + ": " + count, ""})
 	}
 	for _, w := range d.warnings {
+		if w.Minor {
+			checks = append(checks, check{"client", ok, w.String(), ""})
+			continue
+		}
 		checks = append(checks, check{"client", warn, w.String(), "correct it there, or write the server down in a policy"})
 	}
 	return checks
@@ -135,8 +148,25 @@ func (d *discovery) place(server string) string {
 	return ""
 }
 
-// outdated tells whether one of the files has changed, has come or has gone.
-func (d *discovery) outdated() bool { return d != nil && d.fingerprint() != d.seen }
+// outdated tells whether other servers would be found now. The files are read
+// only if one of them has changed: some are written to all the time, for reasons
+// that have nothing to do with servers.
+func (d *discovery) outdated() bool {
+	if d == nil {
+		return false
+	}
+	now := d.fingerprint()
+	if now == d.seen {
+		return false
+	}
+	found, warnings := clients.Find(d.sources, clients.Options{AllowSelf: d.allowSelf})
+	if !slices.EqualFunc(found, d.found, func(a, b clients.Found) bool { return reflect.DeepEqual(a.Definition, b.Definition) }) ||
+		!slices.EqualFunc(warnings, d.warnings, func(a, b clients.Warning) bool { return a.Message == b.Message && a.Pos.File == b.Pos.File }) {
+		return true
+	}
+	d.seen, d.found, d.warnings = now, found, warnings
+	return false
+}
 
 // fingerprint describes the files that were looked into without reading them.
 func (d *discovery) fingerprint() string {

@@ -33,6 +33,9 @@ func (c *choice) examinePolicies() (*policy.Profile, []check) {
 		return nil, found(err, vet)
 	}
 	checks = append(checks, check{"policies", ok, fmt.Sprintf("%s; profiles: %s", where, strings.Join(all.Profiles(), ", ")), ""})
+	for _, w := range all.Warnings() {
+		checks = append(checks, check{"policies", warn, w.Error(), vet})
+	}
 	p, err := c.load()
 	if err != nil {
 		return nil, found(err, "bridge doctor --profile NAME, without what is said to be wrong")

@@ -55,7 +55,11 @@ func (c *choice) login(name string, o upstream.LoginOptions, wait time.Duration)
 	}
 	var def *upstream.Definition
 	var names []string
-	for _, d := range definitions(p) {
+	servers, err := c.servers(p)
+	if err != nil {
+		return err
+	}
+	for _, d := range servers {
 		names = append(names, d.Name)
 		if d.Name == name {
 			def = &d

@@ -45,6 +45,9 @@ func (c *choice) load() (*policy.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
+	if profile, err = c.standing(profile); err != nil {
+		return nil, err
+	}
 	return c.discover(profile)
 }
 

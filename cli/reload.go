@@ -30,11 +30,9 @@ func (o *origin) setup() (*bridge.Setup, error) {
 	if err != nil {
 		return nil, err
 	}
-	servers := definitions(p)
-	if dir, ok := o.choice.standIns(); ok {
-		if p, servers, err = standing(dir, p, servers); err != nil {
-			return nil, err
-		}
+	servers, err := o.choice.servers(p)
+	if err != nil {
+		return nil, err
 	}
 	o.choice.discovery.log(o.log)
 	// An engine is what the profile names; what its sandboxes are like is told

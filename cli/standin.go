@@ -31,25 +31,36 @@ func (c *choice) standIns() (string, bool) {
 	return flag.Value.String(), flag.Changed
 }
 
-// standing is a profile and its servers with nothing real behind them, of a
-// scenario whose stand-ins are in dir: what is kept is kept in the scenario's own
-// home, and folders of the host are those of the scenario.
-func standing(dir string, p *policy.Profile, servers []upstream.Definition) (*policy.Profile, []upstream.Definition, error) {
+// standing is a profile with nothing real behind it, in a scenario: what is kept
+// is kept in the scenario's own home, and folders of the host are those of the
+// scenario. Outside of one it is the profile.
+func (c *choice) standing(p *policy.Profile) (*policy.Profile, error) {
+	dir, ok := c.standIns()
+	if !ok {
+		return p, nil
+	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	q := *p
 	q.State = ""
-	if q.Mounts, err = standingFolders(filepath.Dir(dir), p.Mounts); err != nil {
-		return nil, nil, err
-	}
-	servers, err = standingServers(dir, servers)
-	return &q, servers, err
+	q.Mounts, err = standingFolders(filepath.Dir(dir), p.Mounts)
+	return &q, err
 }
 
-// standingServers are the definitions of what is started for the servers.
-func standingServers(dir string, servers []upstream.Definition) ([]upstream.Definition, error) {
+// servers are the definitions of what is started for the servers of a profile:
+// in a scenario, of what stands in for them.
+func (c *choice) servers(p *policy.Profile) ([]upstream.Definition, error) {
+	servers := definitions(p)
+	dir, ok := c.standIns()
+	if !ok {
+		return servers, nil
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -25,9 +26,15 @@ What is allowed and hardly meant, such as a rule without effect or a server that
 nobody mounts, it prints as file:line:col: warning: field: message. A policy with
 warnings alone is right, and exits with 0 unless --strict-warnings is given.
 
+With --live it also starts the servers of every profile, as the bridge would, and
+holds the rules against the tools that they have: tools and arguments that there
+are not, arguments that can never be what a rule wants, definitions that are not
+as a rule pins them, servers that do not start. It calls no tool.
+
 "bridge schema" prints what a policy may say.`,
 		Example: `  bridge vet policies/
-  bridge vet --json servers.cue team.cue`,
+  bridge vet --json servers.cue team.cue
+  bridge vet --live ~/.config/bridge/policies`,
 		Args: func(_ *cobra.Command, paths []string) error {
 			if len(paths) == 0 {
 				return usagef("no policy named")
@@ -43,12 +50,13 @@ warnings alone is right, and exits with 0 unless --strict-warnings is given.
 		},
 	}
 	cmd.Flags().BoolVar(&v.json, "json", false, "print what is found on stdout, as a JSON array of {file, line, col, path, message, severity}")
+	cmd.Flags().BoolVar(&v.live, "live", false, "start the servers, and hold the rules against the tools that they have")
 	cmd.Flags().BoolVar(&v.strict, "strict-warnings", false, "exit with 1 for warnings as well")
 	return cmd
 }
 
 // vet is how a policy is vetted.
-type vet struct{ json, strict bool }
+type vet struct{ json, live, strict bool }
 
 // A finding is a mistake in a policy, or a warning. A line of 0 means the file
 // as a whole.
@@ -80,7 +88,20 @@ func (v *vet) findings(paths []string) ([]finding, error) {
 	for _, w := range p.Warnings() {
 		list = append(list, found(w, "warning"))
 	}
-	return list, nil
+	if !v.live {
+		return list, nil
+	}
+	log, err := newLog(slog.LevelError)
+	if err != nil {
+		return nil, report(err)
+	}
+	ctx, stop := signals()
+	defer stop()
+	seen, err := live(ctx, p, log)
+	if err != nil {
+		return nil, err
+	}
+	return sorted(append(list, seen...)), nil
 }
 
 func found(e policy.Error, severity string) finding {

@@ -1,5 +1,6 @@
 // Package harness makes testscript scenarios speak with the bridge: it plays
-// the agent over stdio, and tells what the bridge has left behind.
+// the agent over stdio, and tells what the bridge has left behind. It runs the
+// scenarios of this project as Go tests, and those of users for bridge test.
 //
 // It knows the MCP of an agent, and processes. It does not know how the
 // bridge is made.

@@ -171,8 +171,26 @@ func (l *loader) crossTools(mount cue.Value, path []string) {
 	l.mistake(l.posOf(tools), path, `"..." would allow every tool: write [_]: {} if that is meant`)
 }
 
-// crossRule finds sums of arguments that are not named.
+// crossRule finds sums of arguments that are not named, or that the rule lets
+// no call have as a number.
 func (l *loader) crossRule(rule cue.Value, path []string) {
+	args := lookup(rule, "args")
+	for name, sum := range fields(rule, "sum") {
+		at := append(slices.Clip(path), "sum", name)
+		if !args.Exists() || l.knows(at) || l.knows(append(slices.Clip(path), "args")) {
+			continue
+		}
+		argument := lookup(args, name)
+		if !argument.Exists() {
+			argument = args.LookupPath(cue.MakePath(cue.Str(name).Optional()))
+		}
+		switch {
+		case !args.Allows(cue.Str(name)):
+			l.mistake(l.posOf(sum), at, "the rule's args let no call have %q", name)
+		case argument.Exists() && argument.IncompleteKind()&cue.NumberKind == 0:
+			l.mistake(l.posOf(sum), at, "only numbers have a sum, and the rule's args have %q as %s", name, argument.IncompleteKind())
+		}
+	}
 	for names := range patterns(lookup(rule, "sum")) {
 		p := l.pattern(names)
 		l.mistake(p.Pos, append(slices.Clip(path), "sum", p.written), "a sum is of one argument, by its name")

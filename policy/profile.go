@@ -18,6 +18,18 @@ type Policy struct {
 // Profiles are the names of the profiles, sorted.
 func (p *Policy) Profiles() []string { return sortedKeys(p.profiles) }
 
+// Place is where the policy has the field at the path, which is nowhere if it
+// has no such field, and the path as it is written.
+func (p *Policy) Place(path ...string) (at Pos, written string) {
+	p.loader.mu.Lock()
+	defer p.loader.mu.Unlock()
+	v := lookup(p.loader.user, path...)
+	if !v.Exists() {
+		return Pos{}, pathString(path)
+	}
+	return p.loader.posOf(v), pathString(path)
+}
+
 // Profile is the profile of that name, with what the overrides choose where it
 // leaves a choice. The error of an unknown one says which there are. Overrides
 // that the profile forbids are reported as Errors, each with the field, the rule

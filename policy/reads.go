@@ -7,6 +7,6 @@ func (p *Profile) ReadsArguments(server, tool string) bool {
 	if !ok {
 		return false
 	}
-	_, ok = m.rule(tool)
-	return ok && false
+	rule, ok := m.rule(tool)
+	return ok && rule.args != nil
 }

@@ -129,6 +129,15 @@ team.cue:9:24: profiles.x.servers.github.tools.pay.sum.amount: invalid value 5 (
 team.cue:9:41: profiles.x.servers.github.tools.pay.sum.fee.perRun: invalid value -1 (out of bound >=0)
 team.cue:9:45: profiles.x.servers.github.tools.pay.sum.fee.perCall: unknown field; fields: perRun, perSession
 team.cue:9:58: profiles.x.servers.github.tools.pay.sum[=~"_cents$"]: a sum is of one argument, by its name`},
+		{"sums of arguments that are no numbers", servers + `profiles: x: servers: github: tools: {
+	pay: {args: close({amount!: number, to!: string, fee?: int}), sum: {amount: perRun: 5, to: perRun: 5, tip: perRun: 5, fee: perRun: 1}}
+	[=~"^buy_"]: {args: price?: <5 | string, sum: price: perRun: 5}
+	[=~"^get_"]: {args: price?: string, sum: {price: perRun: 5, n: perRun: 5}}
+}
+`, `
+team.cue:3:89: profiles.x.servers.github.tools.pay.sum.to: only numbers have a sum, and the rule's args have "to" as string
+team.cue:3:104: profiles.x.servers.github.tools.pay.sum.tip: the rule's args let no call have "tip"
+team.cue:5:44: profiles.x.servers.github.tools[=~"^get_"].sum.price: only numbers have a sum, and the rule's args have "price" as string`},
 		{"rules", servers + `_bad: "("
 profiles: x: servers: github: tools: {
 	a: {confirm: "yes", readOnly: 1, sha256: "12", timeout: 0, result: {max: 0, redact: ["[a-z", _bad], images: "no"}}

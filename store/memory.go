@@ -44,13 +44,13 @@ func (m *Memory) Version() string {
 // Load returns the memory of a key, nil if there is none. A file that is no
 // memory is a *CorruptError.
 func (p *Project) Load(key string) (*Memory, error) {
-	return p.read(fileName(key)+".json", key)
+	return p.read(fileName(key) + ".json")
 }
 
 // maxFile bounds what is read of a file. This package writes none so large.
 const maxFile = 64 << 20
 
-func (p *Project) read(name, key string) (*Memory, error) {
+func (p *Project) read(name string) (*Memory, error) {
 	path := filepath.Join(p.memory(), name)
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,8 +76,6 @@ func (p *Project) read(name, key string) (*Memory, error) {
 		return nil, corrupt("it has no value")
 	case fileName(m.Key)+".json" != name:
 		return nil, corrupt(fmt.Sprintf("it holds the key %q, whose file is another", m.Key))
-	case m.Key != key && key != "":
-		return nil, corrupt(fmt.Sprintf("it holds the key %q", m.Key))
 	}
 	for _, at := range []string{m.Created, m.Updated} {
 		if _, err := time.Parse(time.RFC3339, at); err != nil {
@@ -188,7 +186,7 @@ func (p *Project) List(ctx context.Context) ([]Memory, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		m, err := p.read(e.Name(), "")
+		m, err := p.read(e.Name())
 		if err != nil {
 			return nil, err
 		}

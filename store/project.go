@@ -53,19 +53,37 @@ func (e *CorruptError) Error() string { return fmt.Sprintf("%s is corrupt: %s", 
 func (p *Project) exclusive(ctx context.Context, do func() error) error {
 	select {
 	case p.local <- struct{}{}:
-		defer func() { <-p.local }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	unlock, err := lockedfile.MutexAt(p.lock).Lock()
-	if err != nil {
-		return fmt.Errorf("locking the store: %w", err)
+	type lock struct {
+		release func()
+		err     error
 	}
-	defer unlock()
-	if err := ctx.Err(); err != nil {
-		return err
+	got := make(chan lock, 1)
+	go func() {
+		release, err := lockedfile.MutexAt(p.lock).Lock()
+		got <- lock{release, err}
+	}()
+	leave := func(l lock) {
+		if l.err == nil {
+			l.release()
+		}
+		<-p.local
 	}
-	return do()
+	select {
+	case l := <-got:
+		defer leave(l)
+		if l.err != nil {
+			return fmt.Errorf("locking the store: %w", l.err)
+		}
+		return do()
+	case <-ctx.Done():
+		// Nothing ends the waiting for a process that holds the lock and does
+		// not go on. Until it is over, all others wait for this.
+		go func() { leave(<-got) }()
+		return ctx.Err()
+	}
 }
 
 // used is how many bytes are kept, but for the file named, and how many keys.

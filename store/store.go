@@ -74,7 +74,11 @@ func (s *Store) Project(profile string) (*Project, error) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return nil, fmt.Errorf("making the folder of profile %q: %w", profile, err)
 		}
-		if err := os.Chmod(dir, 0o755); err != nil { // whatever the umask is
+		info, err := os.Stat(dir)
+		if err == nil && info.Mode().Perm()&0o055 != 0o055 { // whatever the umask is
+			err = os.Chmod(dir, info.Mode().Perm()|0o055)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("making the folder of profile %q readable: %w", profile, err)
 		}
 	}

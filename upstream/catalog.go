@@ -172,6 +172,22 @@ func parseTool(raw json.RawMessage) (Tool, error) {
 	return tool, nil
 }
 
+// schema is that of a tool's arguments as it was last read, nil if it is not
+// known.
+func (s *server) schema(tool string) json.RawMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.catalog == nil {
+		return nil
+	}
+	for _, t := range s.catalog.tools {
+		if t.Name == tool {
+			return t.InputSchema
+		}
+	}
+	return nil
+}
+
 // text is a JSON string, "" if it is something else.
 func text(raw json.RawMessage) string {
 	var s string

@@ -114,7 +114,7 @@ func (s *site) challenge(ctx context.Context, kind string) (*http.Response, erro
 	case res.StatusCode/100 == 2:
 		return nil, errors.New("it asks for no login")
 	}
-	return nil, &statusError{code: res.StatusCode, method: method}
+	return nil, &statusError{code: res.StatusCode}
 }
 
 // authorize shows the page on which the user agrees, waits for the browser to

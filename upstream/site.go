@@ -148,9 +148,8 @@ func plain(err error) error {
 
 // statusError is an answer that says no more than its status.
 type statusError struct {
-	code   int
-	method string
-	hint   string
+	code int
+	hint string
 }
 
 func (e *statusError) Error() string {

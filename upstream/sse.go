@@ -49,7 +49,7 @@ func (l *sse) open(ctx context.Context) error {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	if res.StatusCode != http.StatusOK || kind != "text/event-stream" {
 		res.Body.Close()
-		status := &statusError{code: res.StatusCode, method: http.MethodGet}
+		status := &statusError{code: res.StatusCode}
 		switch res.StatusCode {
 		case http.StatusOK:
 			return fmt.Errorf("answered with no stream of events, but %q", kind)
@@ -195,7 +195,7 @@ func (l *sse) send(ctx context.Context, message any) error {
 	defer res.Body.Close()
 	io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10))
 	if res.StatusCode/100 != 2 {
-		return &statusError{code: res.StatusCode, method: http.MethodPost}
+		return &statusError{code: res.StatusCode}
 	}
 	return nil
 }

@@ -244,3 +244,46 @@ func freePort(t *testing.T) string {
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	return port
 }
+
+// TestModernRequestsAreLabelled tells that what a request asks for is in its
+// headers since 2026-07-28, where those between the bridge and the server can
+// read it.
+func TestModernRequestsAreLabelled(t *testing.T) {
+	seen := make(chan http.Header, 1)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+		}
+		json.NewDecoder(r.Body).Decode(&m)
+		w.Header().Set("Content-Type", "application/json")
+		body := `"result":{}`
+		switch m.Method {
+		case "initialize":
+			w.WriteHeader(http.StatusNotFound)
+			body = `"error":{"code":-32601,"message":"no"}`
+		case "tools/list":
+			body = `"result":{"tools":[{"name":"zoom","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}]}`
+		case "tools/call":
+			seen <- r.Header
+			body = `"result":{"content":[]}`
+		}
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, body)
+	}))
+	t.Cleanup(s.Close)
+	set := open(t, Definition{Name: "toy", URL: s.URL})
+	if _, err := set.Tools(t.Context(), "toy"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := set.Call(t.Context(), "toy", "zoom", json.RawMessage(`{"region":"eu"}`)); err != nil {
+		t.Fatal(err)
+	}
+	header := <-seen
+	for name, want := range map[string]string{
+		"Mcp-Method": "tools/call", "Mcp-Name": "zoom", "Mcp-Param-Region": "eu", "Mcp-Protocol-Version": "2026-07-28", "Mcp-Session-Id": "",
+	} {
+		if got := header.Get(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}

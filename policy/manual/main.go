@@ -38,7 +38,7 @@ var sections = []section{
 	{"#Policy", "A policy", ""},
 	{"#Server", "A server", "servers.NAME"},
 	{"#Profile", "A profile", "profiles.NAME"},
-	{"#Limits", "Limits", "profiles.NAME.limits"},
+	{"#Limits", "The limits of a sandbox", "profiles.NAME.limits"},
 	{"#Folder", "A folder of the host", "profiles.NAME.mounts"},
 	{"#Mount", "A mounted server", "profiles.NAME.servers.NAME"},
 	{"#Tool", "A rule", "profiles.NAME.servers.NAME.tools.NAME"},

@@ -121,10 +121,13 @@ func kind(e ast.Expr) string {
 			}
 		}
 	case *ast.StructLit:
+		if _, any := e.Elts[0].(*ast.Ellipsis); any {
+			return "any fields, each any CUE"
+		}
 		if ofNames(e) {
 			return "fields with names of the policy's own, each " + kind(e.Elts[0].(*ast.Field).Value)
 		}
-		return "fields, as follows"
+		return "fields that follow"
 	case *ast.BinaryExpr:
 		return kindOfBoth(e)
 	}

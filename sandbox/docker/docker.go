@@ -12,6 +12,8 @@ import (
 	"sync"
 
 	"bridge/sandbox"
+	"bridge/sandbox/owner"
+	"bridge/sandbox/reaper"
 	"bridge/sandbox/spare"
 
 	"github.com/moby/moby/client"
@@ -36,11 +38,12 @@ type Options struct {
 type Engine struct {
 	options Options
 	log     *slog.Logger
+	owner   string         // the label's value that says whose a container is
 	tasks   sync.WaitGroup // removals and starts that nobody waits for
 	spares  *spare.Shelf[*box]
 
-	reaping sync.Mutex // guards keeper
-	keeper  *keeper    // nil until a container is made
+	reaping sync.Mutex     // guards keeper
+	keeper  *reaper.Keeper // nil until a container is made
 
 	mu      sync.Mutex // guards what follows
 	closed  bool
@@ -57,7 +60,7 @@ func New(o Options) *Engine {
 	if o.Build == "" {
 		o.Build = "bridge image build"
 	}
-	return &Engine{options: o, log: o.Log, live: map[*box]bool{}, orphans: map[string]bool{}, spares: spare.New((*box).abandon)}
+	return &Engine{options: o, log: o.Log, owner: owner.New(), live: map[*box]bool{}, orphans: map[string]bool{}, spares: spare.New((*box).abandon)}
 }
 
 // Name returns "docker".
@@ -122,7 +125,7 @@ func (e *Engine) Close() {
 	e.tasks.Wait()
 	e.reaping.Lock()
 	if e.keeper != nil {
-		e.keeper.dismiss()
+		e.keeper.Close()
 		e.keeper = nil
 	}
 	e.reaping.Unlock()

@@ -15,18 +15,13 @@ import (
 var helpers = map[string]func(){
 	"session": holdSessions,
 	"deaf":    holdDeaf,
-	"flood":   func() { tellHeld(hold("print('up', flush=True)\nwhile True: print('x' * 100000)")) },
+	"flood":   holdFlood,
 	"starts":  startOnAndOn,
 }
 
 // tellHeld prints whose containers these are, and waits to be killed.
-func tellHeld(sandbox.Sandbox) {
-	me, err := self()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(me)
+func tellHeld(e *Engine) {
+	fmt.Println(e.owner)
 	select {}
 }
 
@@ -40,14 +35,15 @@ func holdSessions() {
 			return
 		}
 		began := make(chan struct{})
-		go s.Run(context.Background(), sandbox.Run{Code: "print('up', flush=True)\n" + code, Stream: func(string, string, int64) { close(began) }})
+		begin := sync.OnceFunc(func() { close(began) })
+		go s.Run(context.Background(), sandbox.Run{Code: "print('up', flush=True)\n" + code, Stream: func(string, string, int64) { begin() }})
 		<-began
 	}
-	tellHeld(nil)
+	tellHeld(e)
 }
 
 // hold starts a guest that does not look at its input.
-func hold(source string) sandbox.Sandbox {
+func hold(source string) (*Engine, sandbox.Sandbox) {
 	e := New(Options{Image: os.Getenv("BRIDGE_TEST_IMAGE")})
 	b, err := e.Start(context.Background(), allowed(sandbox.Spec{}), []string{"-I", "-c", source})
 	if err != nil {
@@ -55,13 +51,19 @@ func hold(source string) sandbox.Sandbox {
 		os.Exit(1)
 	}
 	b.Stdout().Read(make([]byte, 3))
-	return b
+	return e, b
+}
+
+// holdFlood has one that writes on and on.
+func holdFlood() {
+	e, _ := hold("print('up', flush=True)\nwhile True: print('x' * 100000)")
+	tellHeld(e)
 }
 
 // holdDeaf also writes to it until docker takes no more: then docker does not
 // see the end of the connection either.
 func holdDeaf() {
-	b := hold("import signal; print('up', flush=True); signal.pause()")
+	e, b := hold("import signal; print('up', flush=True); signal.pause()")
 	go func() {
 		for {
 			if _, err := b.Stdin().Write(make([]byte, 1<<16)); err != nil {
@@ -69,7 +71,7 @@ func holdDeaf() {
 			}
 		}
 	}()
-	tellHeld(b)
+	tellHeld(e)
 }
 
 // startOnAndOn starts and ends sandboxes, two at a time.
@@ -89,5 +91,5 @@ func startOnAndOn() {
 			}
 		})
 	}
-	tellHeld(nil)
+	tellHeld(e)
 }

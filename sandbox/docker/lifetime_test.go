@@ -4,26 +4,26 @@ package docker
 
 import (
 	"bufio"
-	"context"
-	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"bridge/sandbox"
+	"bridge/sandbox/enginetest"
+	"bridge/sandbox/owner"
+	"bridge/sandbox/reaper"
 
 	"github.com/moby/moby/client"
 )
 
 // held starts a helper and returns it with the owner that it says it is.
-func held(t *testing.T, e *Engine, name string) (cmd *exec.Cmd, owner string) {
+func held(t *testing.T, e *Engine, name string) (cmd *exec.Cmd, whose string) {
 	t.Helper()
-	cmd = helper(t, name, "BRIDGE_TEST_IMAGE="+imageName(t, e))
+	cmd = enginetest.Helper(t, name, "BRIDGE_TEST_IMAGE="+imageName(t, e))
+	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -33,27 +33,10 @@ func held(t *testing.T, e *Engine, name string) (cmd *exec.Cmd, owner string) {
 	}
 	lines := bufio.NewScanner(out)
 	lines.Scan()
-	if _, ok := parseOwner(lines.Text()); !ok {
+	if len(strings.Fields(lines.Text())) != 6 {
 		t.Fatalf("the helper says %q", lines.Text())
 	}
 	return cmd, lines.Text()
-}
-
-// vanish waits until no container of the owner is left.
-func vanish(t *testing.T, e *Engine, owner string, bound time.Duration) {
-	t.Helper()
-	at := time.Now()
-	for {
-		left := containers(t, e, labelOwner+"="+owner)
-		if len(left) == 0 {
-			t.Logf("nothing is left after %v", time.Since(at).Round(time.Millisecond))
-			return
-		}
-		if time.Since(at) > bound {
-			t.Fatalf("left after %v: %v", bound, left)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
 }
 
 // reapers counts the processes that look after the owner's containers.
@@ -65,7 +48,7 @@ func reapers(t *testing.T) int {
 	}
 	n := 0
 	for _, path := range paths {
-		if text, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(text), "bridge-docker-reaper\x00") {
+		if text, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(text), reaper.Name+"\x00") {
 			n++
 		}
 	}
@@ -78,13 +61,13 @@ func TestKilledOwner(t *testing.T) {
 	e := newEngine(t)
 	for _, name := range []string{"session", "flood", "deaf"} {
 		t.Run(name, func(t *testing.T) {
-			cmd, owner := held(t, e, name)
-			if len(containers(t, e, labelOwner+"="+owner)) == 0 {
+			cmd, whose := held(t, e, name)
+			if len(containers(t, owner.Label+"="+whose)) == 0 {
 				t.Error("there is no container to begin with")
 			}
 			cmd.Process.Kill()
 			cmd.Wait()
-			vanish(t, e, owner, 5*time.Second)
+			enginetest.Within(t, func() []string { return containers(t, owner.Label+"="+whose) })
 		})
 	}
 }
@@ -95,91 +78,25 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	e := newEngine(t)
 	var owners []string
 	for n := range 12 {
-		cmd, owner := held(t, e, "starts")
-		owners = append(owners, owner)
+		cmd, whose := held(t, e, "starts")
+		owners = append(owners, whose)
 		time.Sleep(time.Duration(150+n*31) * time.Millisecond) // the moment
 		cmd.Process.Kill()
 		cmd.Wait()
 	}
 	time.Sleep(5 * time.Second) // what the promise allows
-	for _, owner := range owners {
-		if left := containers(t, e, labelOwner+"="+owner); len(left) > 0 {
-			t.Errorf("left of %s: %v", owner, left)
+	for _, whose := range owners {
+		if left := containers(t, owner.Label+"="+whose); len(left) > 0 {
+			t.Errorf("left of %s: %v", whose, left)
 		}
 	}
 }
 
-// TestNothingIsLeft starts and ends sandboxes in every way: no goroutine,
-// descriptor or container of them is left.
-func TestNothingIsLeft(t *testing.T) {
+// TestReaperEnds closes an engine: the process that would look after what it
+// leaves ends with it.
+func TestReaperEnds(t *testing.T) {
 	e := newEngine(t)
-	cycle := func(n int) {
-		b, err := e.Start(t.Context(), allowed(sandbox.Spec{}), []string{"-I", "-c", "print('x' * 1000, flush=True); import sys; sys.stdin.read()"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		switch n % 4 {
-		case 0: // killed at once, nobody reads
-			b.Kill()
-		case 1:
-			io.WriteString(b.Stdin(), "x")
-			b.Stdin().Close()
-			io.ReadAll(b.Stdout())
-		case 2: // killed while somebody reads
-			go io.Copy(io.Discard, b.Stderr())
-			b.Stdout().Read(make([]byte, 1))
-			b.Kill()
-		case 3: // refused, in all ways that make something first
-			canceled, cancel := context.WithCancel(t.Context())
-			cancel()
-			if _, err := e.Start(canceled, allowed(sandbox.Spec{}), nil); !errors.Is(err, context.Canceled) {
-				t.Errorf("start with a canceled context: %v", err)
-			}
-			if _, err := e.Start(t.Context(), allowed(sandbox.Spec{Limits: sandbox.Limits{Files: 1 << 40}}), nil); err == nil {
-				t.Error("start with more files than there can be is no error")
-			}
-			b.Kill()
-		}
-		b.Wait()
-		b.Kill()
-	}
-	for n := range 4 {
-		cycle(n) // what is made once
-	}
-	count := func() (goroutines, files int) {
-		l, err := e.connect(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.client.Close() // connections that wait for the next request
-		entries, err := os.ReadDir("/proc/self/fd")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return runtime.NumGoroutine(), len(entries)
-	}
-	goroutines, files := count()
-	for n := range 30 {
-		cycle(n)
-	}
-	deadline := time.Now().Add(5 * time.Second)
-	g, f := count()
-	for (g > goroutines || f > files) && time.Now().Before(deadline) {
-		time.Sleep(20 * time.Millisecond)
-		g, f = count()
-	}
-	if g > goroutines || f > files {
-		stacks := make([]byte, 1<<20)
-		t.Errorf("%d goroutines, %d before; %d files, %d before\n%s", g, goroutines, f, files, stacks[:runtime.Stack(stacks, true)])
-	}
-	me, err := self()
-	if err != nil {
-		t.Fatal(err)
-	}
-	vanish(t, e, me.String(), 5*time.Second)
-	if len(e.live) != 0 || len(e.orphans) != 0 {
-		t.Errorf("%d sandboxes and %d orphans are still listed", len(e.live), len(e.orphans))
-	}
+	enginetest.Start(t, e, subject.Spec, "pass").Wait()
 	before := reapers(t)
 	e.Close()
 	if after := reapers(t); after != before-1 {
@@ -187,71 +104,20 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// TestSweep removes what a bridge of before has left, and nothing else.
-func TestSweep(t *testing.T) {
-	e := newEngine(t)
-	l, err := e.connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	me, err := self()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := exec.Command("true")
-	if err := ended.Run(); err != nil {
-		t.Fatal(err)
-	}
-	machine, _, _ := strings.Cut(host(), "/")
-	for _, c := range []struct {
-		name, owner, host string
-		stays             bool
-	}{
-		{"this process", me.String(), host(), true},
-		{"a process that has ended", owner{me.boot, ended.Process.Pid, "1"}.String(), host(), false},
-		{"another process of the same number", owner{me.boot, me.pid, "1"}.String(), host(), false},
-		{"a process before the machine was started", owner{"another", me.pid, me.start}.String(), machine + "/elsewhere", false},
-		{"a process of another machine", owner{"another", 1, "1"}.String(), "elsewhere/1", true},
-		{"a process in another pid namespace", owner{me.boot, ended.Process.Pid, "1"}.String(), machine + "/elsewhere", true},
-		{"nobody known", "x", host(), true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			p, err := e.plan(t.Context(), allowed(sandbox.Spec{}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			made, err := l.client.ContainerCreate(t.Context(), p.container(nil, map[string]string{labelFor: "test", labelOwner: c.owner, labelHost: c.host}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer e.remove(l.client, made.ID)
-			if err := e.Sweep(t.Context()); err != nil {
-				t.Error(err)
-			}
-			_, err = l.client.ContainerInspect(t.Context(), made.ID, client.ContainerInspectOptions{})
-			if stays := err == nil; stays != c.stays {
-				t.Errorf("stays is %v, want %v", stays, c.stays)
-			}
-		})
-	}
-}
-
 // TestSweepAtFirst removes what a bridge of before has left as soon as an
-// engine finds its docker, which nobody has to ask for.
+// engine finds its docker, which nobody has to ask for, and nothing else.
 func TestSweepAtFirst(t *testing.T) {
 	e := newEngine(t)
 	p, err := e.plan(t.Context(), allowed(sandbox.Spec{}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	me, err := self()
-	if err != nil {
-		t.Fatal(err)
-	}
-	gone := owner{me.boot, me.pid, "1"}.String()
+	words := strings.Fields(e.owner)
+	words[4] = "1" // another process of the same number
+	gone := strings.Join(words, " ")
 	var made []string
-	for _, o := range []string{gone, gone, me.String()} {
-		c, err := p.client.ContainerCreate(t.Context(), p.container(nil, map[string]string{labelFor: "test", labelOwner: o, labelHost: host()}))
+	for _, whose := range []string{gone, gone, e.owner, owner.New(), "x"} {
+		c, err := p.client.ContainerCreate(t.Context(), p.container(nil, owner.Labels("test", whose)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -259,11 +125,11 @@ func TestSweepAtFirst(t *testing.T) {
 		made = append(made, c.ID)
 	}
 	another := New(Options{Image: e.options.Image, Log: e.log})
-	start(t, another, sandbox.Spec{}, "pass").Wait()
+	enginetest.Start(t, another, subject.Spec, "pass").Wait()
 	another.Close()
 	for i, id := range made {
 		_, err := p.client.ContainerInspect(t.Context(), id, client.ContainerInspectOptions{})
-		if stays := err == nil; stays != (i == 2) {
+		if stays := err == nil; stays != (i >= 2) {
 			t.Errorf("container %d stays: %v", i, stays)
 		}
 	}

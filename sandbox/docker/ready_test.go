@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"bridge/sandbox"
+	"bridge/sandbox/enginetest"
 )
 
 // TestReady words what keeps a sandbox from being made.
@@ -127,11 +128,11 @@ func TestMounts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b := start(t, e, sandbox.Spec{Mounts: []sandbox.Mount{
+	b := enginetest.Start(t, e, allowed(sandbox.Spec{Mounts: []sandbox.Mount{
 		{Source: dir + "/read", Target: "/read"},
 		{Source: dir + "/write", Target: "/workspace/write", Writable: true},
 		{Source: dir + "/label", Target: "/label", Relabel: true},
-	}}, `
+	}}), `
 import os
 for folder in "/read", "/workspace/write", "/label":
     try:
@@ -139,7 +140,7 @@ for folder in "/read", "/workspace/write", "/label":
         how = "written"
     except OSError as e: how = e.strerror
     print(folder, open(folder + "/file").read(), how)`)
-	stdout, stderr, _ := collect(t, b)
+	stdout, stderr, _ := enginetest.Collect(t, b)
 	if want := "/read of the host Read-only file system\n/workspace/write of the host written\n/label of the host Read-only file system\n"; stdout != want {
 		t.Errorf("%s\nwant\n%s\n%s", stdout, want, stderr)
 	}
@@ -160,8 +161,8 @@ func TestBuild(t *testing.T) {
 	if at < 0 || images[at].Size == 0 || images[at].Created.IsZero() || !strings.HasPrefix(images[at].ID, "sha256:") {
 		t.Errorf("%+v", images)
 	}
-	b := start(t, e, sandbox.Spec{Image: tag}, "print(open('/built').read())")
-	if out, stderr, _ := collect(t, b); out != "built\n\n" {
+	b := enginetest.Start(t, e, allowed(sandbox.Spec{Image: tag}), "print(open('/built').read())")
+	if out, stderr, _ := enginetest.Collect(t, b); out != "built\n\n" {
 		t.Errorf("%q %s", out, stderr)
 	}
 	var output bytes.Buffer

@@ -8,11 +8,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"bridge/sandbox"
+	"bridge/sandbox/enginetest"
+	"bridge/sandbox/owner"
 
 	"github.com/moby/moby/client"
 )
@@ -27,10 +30,10 @@ type daemon struct {
 func newDaemon(t *testing.T) *daemon {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		skip(t, "starting a dockerd needs root")
+		enginetest.Skip(t, "starting a dockerd needs root")
 	}
 	if _, err := exec.LookPath("dockerd"); err != nil {
-		skip(t, "dockerd is not installed; install docker.io")
+		enginetest.Skip(t, "dockerd is not installed; install docker.io")
 	}
 	// The path of a socket has little room.
 	dir, err := os.MkdirTemp("", "bridge-dockerd-")
@@ -111,7 +114,7 @@ func (d *daemon) give(t *testing.T, name string) {
 	t.Helper()
 	from, to := exec.Command("docker", "save", name), exec.Command("docker", "-H", d.host(), "load")
 	if _, err := exec.LookPath("docker"); err != nil {
-		skip(t, "the docker command is not installed; install docker-cli")
+		enginetest.Skip(t, "the docker command is not installed; install docker-cli")
 	}
 	pipe, err := from.StdoutPipe()
 	if err != nil {
@@ -145,13 +148,14 @@ func TestRestart(t *testing.T) {
 				t.Fatal(err)
 			}
 			began := make(chan struct{})
+			begin := sync.OnceFunc(func() { close(began) })
 			type outcome struct {
 				r   sandbox.Result
 				err error
 			}
 			ended := make(chan outcome, 1)
 			go func() {
-				r, err := s.Run(t.Context(), sandbox.Run{Code: "print('up', flush=True)\nwhile True: pass", Stream: func(string, string, int64) { close(began) }})
+				r, err := s.Run(t.Context(), sandbox.Run{Code: "print('up', flush=True)\nwhile True: pass", Stream: func(string, string, int64) { begin() }})
 				ended <- outcome{r, err}
 			}()
 			<-began
@@ -167,14 +171,14 @@ func TestRestart(t *testing.T) {
 				t.Errorf("ready without a daemon: %v", err)
 			}
 			d.start(t)
-			b := start(t, e, sandbox.Spec{}, "print(1 + 1)")
-			if out, stderr, exit := collect(t, b); out != "2\n" || exit != (sandbox.Exit{}) {
+			b := enginetest.Start(t, e, allowed(sandbox.Spec{}), "print(1 + 1)")
+			if out, stderr, exit := enginetest.Collect(t, b); out != "2\n" || exit != (sandbox.Exit{}) {
 				t.Errorf("%q, %+v %s", out, exit, stderr)
 			}
 			deadline := time.Now().Add(5 * time.Second)
-			for len(containers(t, e, labelOwner)) > 0 {
+			for len(containersOn(t, e, owner.Label)) > 0 {
 				if time.Now().After(deadline) {
-					t.Fatalf("left: %v", containers(t, e, labelOwner))
+					t.Fatalf("left: %v", containersOn(t, e, owner.Label))
 				}
 				time.Sleep(50 * time.Millisecond)
 			}

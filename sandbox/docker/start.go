@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"bridge/sandbox/owner"
+
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
@@ -69,11 +71,7 @@ func (b *box) abandon() {
 // create makes the container. It is not bound to the context: docker goes on
 // when its client gives up, and the container would be nobody's.
 func (e *Engine) create(ctx context.Context, p *plan, args []string) (string, error) {
-	labels, err := labels(p.spec.Label)
-	if err != nil {
-		return "", err
-	}
-	options := p.container(args, labels)
+	options := p.container(args, owner.Labels(p.spec.Label, e.owner))
 	options.Name = "bridge-" + strings.ToLower(rand.Text())
 	type created struct {
 		id  string

@@ -72,7 +72,7 @@ def of_syntax(error):
         return "this is Python, not IPython: it has no %" + magic[1] + (f"; {instead}" if instead else "")
     if installs(row):
         return INSTALL
-    if row.startswith("!"):
+    if re.match(r"(\w+\s*=\s*)?!\w", row):
         return f"this is Python, not IPython: it has no !command; {SHELL}"
     asked = re.fullmatch(r"\?{0,2}([\w.]+)\?{0,2}", row)
     if "?" in row and asked:
@@ -154,6 +154,8 @@ def of_name(error):
     found = re.match(r"name '(\w+)' is not defined", str(error))
     if found and found[1] == "get_ipython":
         return "this is Python, not IPython"
+    if found and found[1] == "__file__":
+        return "code here is in no file; the working folder is Path.cwd()"
     if found and found[1].startswith("mcp_"):
         return servers()
     return None
@@ -170,4 +172,6 @@ def of_loop(error):
     """Return the hint for an event loop that is used while it runs."""
     if "event loop is already running" in str(error):
         return "this code may await at its top level: use await in place of run_until_complete()"
+    if "no running event loop" in str(error):
+        return "a loop runs while code awaits: write result = await ..., or asyncio.run(main())"
     return None

@@ -64,6 +64,7 @@ class Hub:
         self.unsent = {}  # number of a call: how it was written, of calls not yet awaited
         self.absent = set()  # servers that a search of this run could not cover
         self.serial = count()
+        self.saved = None  # the tools that code has kept
 
     def begin(self, servers):
         """Start a run with these servers."""

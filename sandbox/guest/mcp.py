@@ -47,7 +47,8 @@ def __getattr__(name: str):
         return mcp.servers
     if name.startswith("mcp_"):
         return server_of(_state.current.find(name[4:]))
-    raise AttributeError(f"module 'mcp' has no attribute {name!r}")
+    known = "" if name.startswith("__") else f"; it has {', '.join(n for n in __dir__() if n[:1].islower())}"
+    raise AttributeError(f"module 'mcp' has no attribute {name!r}{known}")
 
 
 def __dir__():

@@ -27,7 +27,7 @@ class Names:
             "display": make_display(pictures),
             **FUNCTIONS,
         }
-        self.saved = Saved(namespace)
+        self.saved = self.hub.saved = Saved(namespace)
         self.given = {}
 
     def begin(self, servers, code):

@@ -88,7 +88,7 @@ def call_by_name(server, label, tool, arguments, raw):
 def document(tool, parameters):
     """Return the documentation of a tool's function."""
     parts = [tool.get("description") or tool.get("title") or tool["name"]]
-    lines = [parameter.line() for parameter in parameters.all]
+    lines = [line for parameter in parameters.all for line in parameter.lines()]
     if lines:
         parts.append("Arguments:\n" + "\n".join("    " + line for line in lines))
     if tool["name"] != tool["alias"]:

@@ -137,7 +137,7 @@ def keep(f):
         answer = wire.ask("tools.save", {"source": text, "version": answer["version"]})
         if answer["saved"]:
             break
-    saved = next(finder for finder in sys.meta_path if isinstance(finder, Saved))
+    saved = state.current.saved
     saved.source = text
     sys.modules.pop(NAME, None)  # the next import finds the new one
     linecache.cache.pop(PATH, None)

@@ -30,10 +30,9 @@ class Parameter:
             return f"{self.alias}: {self.shape}"
         return f"{self.alias}: {self.shape} = {short(self.schema.get('default'))}"
 
-    def line(self):
-        """Return it as the documentation shows it."""
-        note = "" if self.required else " (optional)"
-        return f"{self.alias}: {self.shape}{note}  {self.schema.get('description') or ''}".rstrip()
+    def lines(self):
+        """Return it as the documentation shows it, with what an object has in it."""
+        return described(self.alias, self.schema, self.required, self.root)
 
 
 class Parameters:
@@ -113,6 +112,22 @@ class Parameters:
                 near = nearest(str(key), raw)
                 raise ArgumentError(f"{label}: unknown argument {key!r}{near}; signature: {self.text(name)}")
         return self.bind(label, name, (), arguments)
+
+
+def described(name, schema, required, root, depth=0):
+    """Return the lines that describe a value by its schema."""
+    note = "" if required else " (optional)"
+    lines = [f"{name}: {shape(schema, root)}{note}  {schema.get('description') or ''}".rstrip()]
+    inner = schema
+    if isinstance(schema.get("items"), dict):
+        inner = resolve(schema["items"], root)
+    known = inner.get("properties")
+    if isinstance(known, dict) and depth < 3:
+        needed = inner.get("required") or ()
+        for key, part in known.items():
+            more = described(key, resolve(part, root), key in needed, root, depth + 1)
+            lines += ["    " + line for line in more]
+    return lines
 
 
 def convert(label, name, schema, value, root):

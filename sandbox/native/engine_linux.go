@@ -93,6 +93,10 @@ func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (s
 // cannot be started any more.
 func (e *Engine) Close() {
 	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return
+	}
 	e.closed = true
 	var left []*box
 	for b := range e.live {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bridge/sandbox"
+	"bridge/sandbox/enginetest"
 
 	"github.com/elastic/go-seccomp-bpf"
 	"golang.org/x/sys/unix"
@@ -24,26 +25,12 @@ var helpers = map[string]func(){
 	"few files":          allowFewFiles,
 }
 
-// stubborn is five processes that ignore signals and have left the session,
-// one of them ended and not waited for, one whose parent is gone.
-const stubborn = `
-import os, signal, time
-for s in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP): signal.signal(s, signal.SIG_IGN)
-for n in range(3):
-    if os.fork() == 0:
-        os.setsid()
-        if n == 2 and os.fork(): os._exit(0)
-        while True: time.sleep(100)
-print("up", flush=True)
-while True: time.sleep(100)
-`
-
 // holdSandboxes starts two sandboxes, prints the pids of all that is in them,
 // and waits to be killed.
 func holdSandboxes() {
 	e := New()
 	for range 2 {
-		b, err := e.Start(context.Background(), sandbox.Spec{}, []string{"-I", "-c", stubborn})
+		b, err := e.Start(context.Background(), sandbox.Spec{}, []string{"-I", "-c", enginetest.Stubborn})
 		if err != nil {
 			fmt.Println(err)
 			return

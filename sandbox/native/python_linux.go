@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -151,8 +152,11 @@ func ask(ctx context.Context, path string) (*python, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "-E", "-s", "-c", question)
 	cmd.Dir = "/"
-	// A shim starts processes of its own.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// A shim starts processes of its own. What is told of a parent's death is
+	// by that of the thread which started it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PYTHON") })

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"bridge/sandbox"
+	"bridge/sandbox/enginetest"
 	"bridge/sandbox/native/stage"
 )
 
@@ -18,10 +19,10 @@ import (
 // only its owner can enter.
 func newVenv(t *testing.T, py *python) string {
 	t.Helper()
-	dir := filepath.Join(openDir(t, 0o700), "project", "venv")
+	dir := filepath.Join(enginetest.OpenDir(t, 0o700), "project", "venv")
 	out, err := exec.CommandContext(t.Context(), py.Executable, "-m", "venv", "--without-pip", dir).CombinedOutput()
 	if err != nil {
-		skip(t, "python3 cannot make virtual environments; install python3-venv: "+string(out))
+		enginetest.Skip(t, "python3 cannot make virtual environments; install python3-venv: "+string(out))
 	}
 	found, err := filepath.Glob(filepath.Join(dir, "lib", "python3*", "site-packages"))
 	if err != nil || len(found) != 1 {
@@ -51,7 +52,7 @@ def write(path):
 print(json.dumps([sys.prefix, sys.base_prefix, mine.answer, write(mine.__file__), os.listdir(os.path.dirname(sys.prefix))]))
 `
 	for _, name := range []string{venv, filepath.Join(venv, "bin", "python"), filepath.Join(venv, "bin", "python3")} {
-		out, stderr, exit := collect(t, start(t, e, sandbox.Spec{Python: name}, code))
+		out, stderr, exit := enginetest.Collect(t, enginetest.Start(t, e, sandbox.Spec{Python: name}, code))
 		refused := "Read-only file system"
 		if os.Geteuid() == 0 {
 			refused = "Permission denied" // not the owner, which is asked first
@@ -78,11 +79,11 @@ func TestLinkedPython(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := openDir(t, 0o700)
+	dir := enginetest.OpenDir(t, 0o700)
 	if err := os.Symlink(py.Executable, filepath.Join(dir, "python3")); err != nil {
 		t.Fatal(err)
 	}
-	out, stderr, exit := collect(t, start(t, e, sandbox.Spec{Python: filepath.Join(dir, "python3")}, "import json; print(json.dumps(1))"))
+	out, stderr, exit := enginetest.Collect(t, enginetest.Start(t, e, sandbox.Spec{Python: filepath.Join(dir, "python3")}, "import json; print(json.dumps(1))"))
 	if out != "1\n" {
 		t.Errorf("%q %s %+v", out, stderr, exit)
 	}
@@ -97,7 +98,7 @@ func TestUpgradedPython(t *testing.T) {
 		t.Fatal(err)
 	}
 	venv := newVenv(t, py)
-	start(t, e, sandbox.Spec{Python: venv}, "")
+	enginetest.Start(t, e, sandbox.Spec{Python: venv}, "")
 	if err := os.Rename(venv, venv+"-2"); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func TestUpgradedPython(t *testing.T) {
 	if err := os.Rename(venv+"-2", venv); err != nil {
 		t.Fatal(err)
 	}
-	start(t, e, sandbox.Spec{Python: venv}, "")
+	enginetest.Start(t, e, sandbox.Spec{Python: venv}, "")
 }
 
 // TestRevealingPython refuses interpreters whose folder holds other things.

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"bridge/sandbox"
+	"bridge/sandbox/enginetest"
 	"bridge/sandbox/native/stage"
 )
 
@@ -39,11 +40,11 @@ func TestRefusedNamespaces(t *testing.T) {
 		{"ready", root, "ready\n"},
 	} {
 		t.Run(c.helper, func(t *testing.T) {
-			cmd := helper(t, c.helper)
+			cmd := enginetest.Helper(t, c.helper)
 			cmd.SysProcAttr = c.attr
 			out, err := cmd.CombinedOutput()
 			if strings.HasPrefix(string(out), "cannot be tried") {
-				skip(t, string(out))
+				enginetest.Skip(t, string(out))
 			}
 			if err != nil || string(out) != c.want {
 				t.Errorf("%v\n%s\nwant\n%s", err, out, c.want)
@@ -55,9 +56,9 @@ func TestRefusedNamespaces(t *testing.T) {
 // TestFewFiles has too few files to open for one step after the other.
 func TestFewFiles(t *testing.T) {
 	newEngine(t)
-	out, err := helper(t, "few files").CombinedOutput()
+	out, err := enginetest.Helper(t, "few files").CombinedOutput()
 	if strings.HasPrefix(string(out), "cannot be tried") {
-		skip(t, string(out))
+		enginetest.Skip(t, string(out))
 	}
 	if err != nil || len(out) == 0 {
 		t.Errorf("%v\n%s", err, out)
@@ -116,7 +117,7 @@ func TestBrokenStage(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.name == "landlock" && landlockABI() == 0 {
-				skip(t, "this kernel has no Landlock; boot with lsm=landlock,…")
+				enginetest.Skip(t, "this kernel has no Landlock; boot with lsm=landlock,…")
 			}
 			cfg, err := newConfig(py, who, limits, []string{"-I", "-c", "print('ran')"})
 			if err != nil {
@@ -125,7 +126,7 @@ func TestBrokenStage(t *testing.T) {
 			c.change(cfg)
 			b, err := e.start(t.Context(), cfg, who, limits)
 			if err == nil {
-				out, _, exit := collect(t, b)
+				out, _, exit := enginetest.Collect(t, b)
 				t.Fatalf("started: %q, %+v", out, exit)
 			}
 			if err.Error() != c.want {
@@ -174,7 +175,7 @@ func TestStageAlone(t *testing.T) {
 func TestRefusedPython(t *testing.T) {
 	e := New()
 	defer e.Close()
-	dir := openDir(t, 0o755)
+	dir := enginetest.OpenDir(t, 0o755)
 	script := func(name, text string) string {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755); err != nil {

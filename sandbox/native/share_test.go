@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"bridge/sandbox"
+	"bridge/sandbox/enginetest"
 )
 
 // TestShare shows folders and files of the host, for reading unless they are to
@@ -33,7 +34,7 @@ func TestShare(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b := start(t, e, sandbox.Spec{Mounts: []sandbox.Mount{
+	b := enginetest.Start(t, e, sandbox.Spec{Mounts: []sandbox.Mount{
 		{Source: dir + "/in", Target: "/data/in"},
 		{Source: dir + "/out", Target: "/data/out", Writable: true},
 		{Source: dir + "/file", Target: "/etc.d/one", Writable: true},
@@ -57,7 +58,7 @@ try:
 except OSError:
     pass
 `)
-	out, errs, exit := collect(t, b)
+	out, errs, exit := enginetest.Collect(t, b)
 	if out != "in/sub/a file\n" || errs != "" || exit.Code != 0 {
 		t.Errorf("%q, %q, %+v", out, errs, exit)
 	}
@@ -99,14 +100,14 @@ func TestUnfit(t *testing.T) {
 			t.Errorf("%v\nwant %s", err, want)
 		}
 	}
-	start(t, e, sandbox.Spec{User: "65534:65534"}, "")
+	enginetest.Start(t, e, sandbox.Spec{User: "65534:65534"}, "")
 }
 
 // TestEnforced starts nothing where the kernel does not hold the limits that
 // are to be enforced.
 func TestEnforced(t *testing.T) {
 	e := newEngine(t)
-	held := start(t, e, sandbox.Spec{}, "").Limits()
+	held := enginetest.Start(t, e, sandbox.Spec{}, "").Limits()
 	b, err := e.Start(t.Context(), sandbox.Spec{Enforced: true}, []string{"-I", "-c", ""})
 	if err == nil {
 		b.Kill()

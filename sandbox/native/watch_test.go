@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bridge/sandbox"
+	"bridge/sandbox/enginetest"
 )
 
 // filling writes files, takes memory in several processes, or maps the files
@@ -102,8 +103,8 @@ func TestMemoryOfFiles(t *testing.T) {
 		{"mapped files and memory", []string{"files", "pair", "memory"}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := start(t, e, sandbox.Spec{Limits: limits}, filling, c.what...)
-			stdout, stderr, exit := collect(t, b)
+			b := enginetest.Start(t, e, sandbox.Spec{Limits: limits}, filling, c.what...)
+			stdout, stderr, exit := enginetest.Collect(t, b)
 			switch {
 			case c.over && (!b.OutOfMemory() || exit.Signal != int(syscall.SIGKILL)):
 				t.Errorf("not killed: %q, ended with %+v\n%s", stdout, exit, stderr)

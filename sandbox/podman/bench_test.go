@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bridge/sandbox"
+	"bridge/sandbox/enginetest"
 )
 
 // BenchmarkStart is from nothing to the first byte of Python, side by side
@@ -18,7 +19,7 @@ func BenchmarkStart(b *testing.B) {
 	var ours, theirs []time.Duration
 	for b.Loop() {
 		begun := time.Now()
-		box := start(b, e, sandbox.Spec{}, "print('up', flush=True)")
+		box := enginetest.Start(b, e, sandbox.Spec{}, "print('up', flush=True)")
 		box.Stdout().Read(make([]byte, 1))
 		ours = append(ours, time.Since(begun))
 		box.Wait()
@@ -29,7 +30,7 @@ func BenchmarkStart(b *testing.B) {
 			b.Fatal(err)
 		}
 		if err := cmd.Start(); err != nil {
-			skip(b, err.Error())
+			enginetest.Skip(b, err.Error())
 		}
 		if n, err := out.Read(make([]byte, 1)); n != 1 {
 			b.Fatalf("podman run says nothing: %v", err)
@@ -51,7 +52,7 @@ func median(all []time.Duration) float64 {
 // BenchmarkRoundTrip is one line to Python and back over the wire.
 func BenchmarkRoundTrip(b *testing.B) {
 	e := newEngine(b)
-	box := start(b, e, sandbox.Spec{}, "import sys\nfor line in sys.stdin: print(line, end='', flush=True)")
+	box := enginetest.Start(b, e, sandbox.Spec{}, "import sys\nfor line in sys.stdin: print(line, end='', flush=True)")
 	lines := bufio.NewReader(box.Stdout())
 	for b.Loop() {
 		fmt.Fprintln(box.Stdin(), "x")

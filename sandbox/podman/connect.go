@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bridge/sandbox"
+	"bridge/sandbox/reaper"
 
 	"github.com/containers/podman/v5/libpod/define"
 	"github.com/containers/podman/v5/pkg/bindings"
@@ -26,9 +27,9 @@ type service struct {
 	place   place
 	conn    context.Context // carries the connection, as the bindings want it
 	info    *define.Info
-	keeper  *keeper // nil for a service that a reaper cannot reach
-	own     bool    // whether it is one that we have started
-	rootful bool    // whether it was sought with leave to run as root
+	keeper  *reaper.Keeper // nil for a service that a reaper cannot reach
+	own     bool           // whether it is one that we have started
+	rootful bool           // whether it was sought with leave to run as root
 }
 
 // with gives a context the connection.

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"bridge/sandbox"
+	"bridge/sandbox/owner"
 
 	"github.com/containers/podman/v5/pkg/specgen"
 	"github.com/opencontainers/runtime-spec/specs-go"
@@ -47,8 +48,12 @@ var environment = map[string]string{
 	"MALLOC_ARENA_MAX": "2",
 }
 
-// masked is what podman shows in a container, and no session needs.
-var masked = []string{"/sys", "/dev/mqueue", "/proc/version", "/proc/keys", "/proc/sysrq-trigger", "/proc/config.gz", "/proc/modules", "/proc/kallsyms"}
+// masked is what podman shows in a container, and no session needs. The first
+// process has the session's user, who must not rewrite it.
+var masked = []string{
+	"/sys", "/dev/mqueue", "/proc/version", "/proc/keys", "/proc/sysrq-trigger", "/proc/config.gz", "/proc/modules", "/proc/kallsyms",
+	"/proc/1/mem", "/proc/1/task/1/mem",
+}
 
 // A plan is a container to be made.
 type plan struct {
@@ -69,7 +74,7 @@ func (e *Engine) plan(s *service, spec sandbox.Spec, image string, args []string
 	g.Entrypoint = []string{"python3"}
 	g.Command = args
 	g.Name = "bridge-" + strings.ToLower(rand.Text())
-	g.Labels = map[string]string{labelUse: or(spec.Label, "sandbox"), labelOwner: e.owner}
+	g.Labels = owner.Labels(spec.Label, e.owner)
 	g.Env = maps.Clone(environment)
 	g.UnsetEnvAll = new(true)
 	g.EnvHost = new(false)

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"bridge/sandbox"
+	"bridge/sandbox/owner"
+	"bridge/sandbox/reaper"
 	"bridge/sandbox/spare"
 
 	"github.com/containers/podman/v5/pkg/bindings/images"
@@ -33,9 +35,9 @@ type Engine struct {
 
 	mu      sync.Mutex // guards what follows
 	closed  bool
-	service *service        // nil while there is none
-	keepers []*keeper       // of every service that containers were made on
-	live    map[string]*box // by the container's name, from before it is made until it is gone
+	service *service         // nil while there is none
+	keepers []*reaper.Keeper // of every service that containers were made on
+	live    map[string]*box  // by the container's name, from before it is made until it is gone
 }
 
 // New returns an engine. Nothing is looked for or started before it is used.
@@ -47,7 +49,7 @@ func New(o Options) *Engine {
 	return &Engine{
 		image:  o.Image,
 		log:    log,
-		owner:  self(),
+		owner:  owner.New(),
 		places: places,
 		live:   make(map[string]*box),
 		spares: spare.New((*box).abandon),
@@ -146,6 +148,6 @@ func (e *Engine) Close() {
 		s.close()
 	}
 	for _, k := range keepers {
-		k.close()
+		k.Close()
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bridge/sandbox"
+	"bridge/sandbox/enginetest"
 )
 
 // helpers are what the test binary does in the place of its tests.
@@ -18,29 +19,15 @@ const ownEnv = "BRIDGE_TEST_OWN_SERVICE"
 // nowhere is where to look if no service is to be found.
 func nowhere(bool) ([]place, error) { return nil, nil }
 
-// stubborn is a tree of processes that ignore signals and the end of stdin,
-// as a session's guest would not.
-const stubborn = `
-import os, signal, time
-for s in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP): signal.signal(s, signal.SIG_IGN)
-for n in range(3):
-    if os.fork() == 0:
-        os.setsid()
-        if n == 2 and os.fork(): os._exit(0)
-        while True: time.sleep(100)
-print("up", flush=True)
-while True: pass
-`
-
-// holdSandboxes starts two sandboxes and a session that is stuck, prints whose
-// they are, and waits to be killed.
+// holdSandboxes starts two sandboxes and a session that is stuck, makes one more
+// ahead, prints whose they are, and waits to be killed.
 func holdSandboxes() {
 	e := New(Options{Image: testImage()})
 	if os.Getenv(ownEnv) != "" {
 		e.places = nowhere
 	}
 	for range 2 {
-		b, err := e.Start(context.Background(), sandbox.Spec{}, []string{"-I", "-c", stubborn})
+		b, err := e.Start(context.Background(), sandbox.Spec{}, []string{"-I", "-c", enginetest.Stubborn})
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -55,6 +42,10 @@ func holdSandboxes() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
 	go s.Run(ctx, sandbox.Run{Code: "import re; re.match('(a*)*b', 'a' * 64)"})
+	if err := e.Prepare(ctx, sandbox.Spec{}, []string{"-c", ""}); err != nil {
+		fmt.Println(err)
+		return
+	}
 	fmt.Println(e.owner)
 	select {}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bridge/sandbox"
+	"bridge/sandbox/enginetest"
 
 	"github.com/containers/podman/v5/pkg/bindings/images"
 )
@@ -40,10 +41,10 @@ func TestBuild(t *testing.T) {
 	if !slices.ContainsFunc(all, func(i Image) bool { return i.Name == tag && i.Size > 0 && len(i.ID) == 64 && !i.Created.IsZero() }) {
 		t.Errorf("it is not in %+v", all)
 	}
-	b := start(t, e, sandbox.Spec{Image: tag}, `
+	b := enginetest.Start(t, e, sandbox.Spec{Image: tag}, `
 import os
 print(open("/built").read(), "SECRET" in os.environ, os.access("/data", os.W_OK), os.access("/open", os.W_OK))`)
-	if stdout, stderr, _ := collect(t, b); stdout != "built\n False False False\n" {
+	if stdout, stderr, _ := enginetest.Collect(t, b); stdout != "built\n False False False\n" {
 		t.Errorf("%q %s", stdout, stderr)
 	}
 }
@@ -78,12 +79,12 @@ func TestRefusals(t *testing.T) {
 // TestMounts reads and writes folders of the host, as far as the spec says.
 func TestMounts(t *testing.T) {
 	e := newEngine(t)
-	shown, given := openDir(t, 0o755), openDir(t, 0o777)
+	shown, given := enginetest.OpenDir(t, 0o755), enginetest.OpenDir(t, 0o777)
 	spec := sandbox.Spec{Mounts: []sandbox.Mount{
 		{Source: shown, Target: "/workspace/shown"},
 		{Source: given, Target: "/data/given", Writable: true, Relabel: true},
 	}}
-	b := start(t, e, spec, `
+	b := enginetest.Start(t, e, spec, `
 import os
 for folder in "/workspace/shown", "/data/given":
     try:
@@ -94,7 +95,7 @@ for folder in "/workspace/shown", "/data/given":
 flags = {line.split()[4]: line.split()[5].split(",") for line in open("/proc/self/mountinfo")}
 print([sorted({"nosuid", "nodev"} & set(flags[m])) for m in ("/workspace/shown", "/data/given")])`)
 	want := "Read-only file system\nwritten\n[['nodev', 'nosuid'], ['nodev', 'nosuid']]\n"
-	if stdout, stderr, _ := collect(t, b); stdout != want {
+	if stdout, stderr, _ := enginetest.Collect(t, b); stdout != want {
 		t.Errorf("%q %s", stdout, stderr)
 	}
 }

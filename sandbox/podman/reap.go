@@ -1,37 +1,25 @@
 package podman
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"bridge/sandbox/filter"
-	"bridge/sandbox/podman/reaper"
+	"bridge/sandbox/owner"
+	"bridge/sandbox/reaper"
 )
-
-// keeper is a reaper's process as the engine sees it.
-type keeper struct {
-	socket string // of the service that it watches over
-	dir    string // a folder of ours, which the reaper removes
-	cmd    *exec.Cmd
-	orders io.WriteCloser
-	once   sync.Once
-}
 
 // reap returns the process that outlives us to remove our containers from a
 // service, and starts it if need be. Without a socket it starts a service too.
-func (e *Engine) reap(ctx context.Context, socket string) (*keeper, error) {
+func (e *Engine) reap(ctx context.Context, socket string) (*reaper.Keeper, error) {
 	e.mu.Lock()
-	at := slices.IndexFunc(e.keepers, func(k *keeper) bool { return k.socket == socket })
+	at := slices.IndexFunc(e.keepers, func(k *reaper.Keeper) bool { return k.Socket == socket })
 	if at >= 0 {
 		defer e.mu.Unlock()
 		return e.keepers[at], nil
@@ -45,11 +33,18 @@ func (e *Engine) reap(ctx context.Context, socket string) (*keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := reaper.Orders{Socket: socket, Owner: e.owner, Podman: program, Dir: dir}
+	o := reaper.Orders{
+		Socket:     socket,
+		Containers: "/v4.0.0/libpod/containers",
+		Force:      "force=true&ignore=true&timeout=0",
+		Label:      owner.Label + "=" + e.owner,
+		Podman:     program,
+		Dir:        dir,
+	}
 	if socket == "" {
 		o.Socket, o.Serve = filepath.Join(dir, "podman.sock"), true
 	}
-	k, err := newKeeper(ctx, o)
+	k, err := reaper.Start(ctx, o, environ())
 	if err != nil {
 		os.RemoveAll(dir)
 		return nil, err
@@ -60,57 +55,13 @@ func (e *Engine) reap(ctx context.Context, socket string) (*keeper, error) {
 	return k, nil
 }
 
-func newKeeper(ctx context.Context, o reaper.Orders) (*keeper, error) {
-	exe, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	cmd := &exec.Cmd{Path: exe, Args: []string{reaper.Name}, Env: environ(), Dir: "/", SysProcAttr: apart()}
-	orders, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	status, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("starting the process that removes what a killed bridge leaves: %w", err)
-	}
-	k := &keeper{socket: o.Socket, dir: o.Dir, cmd: cmd, orders: orders}
-	stop := context.AfterFunc(ctx, func() { cmd.Process.Kill() })
-	defer stop()
-	err = json.NewEncoder(orders).Encode(o)
-	var word string
-	if err == nil {
-		word, err = bufio.NewReader(status).ReadString('\n')
-	}
-	if word == reaper.Ready+"\n" && err == nil {
-		return k, nil
-	}
-	k.close()
-	if word = strings.TrimSpace(word); word != "" {
-		return nil, errors.New(word)
-	}
-	return nil, fmt.Errorf("the process that removes what a killed bridge leaves ended at once: %w", err)
-}
-
-// close ends the process, and the service that it may have started.
-func (k *keeper) close() {
-	k.once.Do(func() {
-		io.WriteString(k.orders, reaper.Done+"\n")
-		k.orders.Close()
-		k.cmd.Wait()
-	})
-}
-
 // own starts a service of our own, on a socket that nobody else can reach.
 func (e *Engine) own(ctx context.Context) (*service, error) {
 	k, err := e.reap(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	s, err := dial(ctx, place{name: "the bridge's own podman system service", options: unixPlace(k.socket).options})
+	s, err := dial(ctx, place{name: "the bridge's own podman system service", options: unixPlace(k.Socket).options})
 	if err != nil {
 		e.forget(k)
 		return nil, err
@@ -129,12 +80,12 @@ func (s *service) seccomp() (string, error) {
 	if err != nil || len(text) == 0 {
 		return "", err
 	}
-	path := filepath.Join(s.keeper.dir, "seccomp.json")
+	path := filepath.Join(s.keeper.Dir, "seccomp.json")
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
 	// Under its name it is whole, also for a start at the same time.
-	f, err := os.CreateTemp(s.keeper.dir, "seccomp-")
+	f, err := os.CreateTemp(s.keeper.Dir, "seccomp-")
 	if err != nil {
 		return "", err
 	}
@@ -146,11 +97,11 @@ func (s *service) seccomp() (string, error) {
 }
 
 // forget ends a reaper that is of no use.
-func (e *Engine) forget(k *keeper) {
+func (e *Engine) forget(k *reaper.Keeper) {
 	e.mu.Lock()
-	e.keepers = slices.DeleteFunc(e.keepers, func(other *keeper) bool { return other == k })
+	e.keepers = slices.DeleteFunc(e.keepers, func(other *reaper.Keeper) bool { return other == k })
 	e.mu.Unlock()
-	k.close()
+	k.Close()
 }
 
 // environ is what podman needs of our environment, in which there may be

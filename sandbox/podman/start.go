@@ -23,7 +23,11 @@ func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (s
 	if b := e.prepared(ctx, s, spec, image, args); b != nil {
 		return b, nil
 	}
-	b, err := e.make(ctx, s, spec, image, args)
+	p, err := e.plan(s, spec, image, args)
+	if err != nil {
+		return nil, err
+	}
+	b, err := e.make(ctx, s, p)
 	if err == nil {
 		err = b.start(ctx, s)
 	}
@@ -55,11 +59,7 @@ func (e *Engine) may(ctx context.Context, spec sandbox.Spec) (s *service, image 
 // make brings a container as far as it comes without being started: all of it
 // is there but the program. What was begun and did not work is taken back
 // before it returns.
-func (e *Engine) make(ctx context.Context, s *service, spec sandbox.Spec, image string, args []string) (*box, error) {
-	p, err := e.plan(s, spec, image, args)
-	if err != nil {
-		return nil, err
-	}
+func (e *Engine) make(ctx context.Context, s *service, p *plan) (*box, error) {
 	b := newBox(e, p)
 	if !e.add(b) {
 		return nil, errClosed
@@ -119,7 +119,11 @@ func (e *Engine) makeSpare(ctx context.Context, spec sandbox.Spec, args []string
 	if err != nil {
 		return nil, err
 	}
-	b, err := e.make(ctx, s, spec, image.ID, args)
+	p, err := e.plan(s, spec, image.ID, args)
+	if err != nil {
+		return nil, err
+	}
+	b, err := e.make(ctx, s, p)
 	if err != nil {
 		return nil, err
 	}

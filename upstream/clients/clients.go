@@ -10,10 +10,9 @@ package clients
 import (
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
+	"reflect"
 	"runtime"
-	"slices"
 	"strings"
 
 	"bridge/upstream"
@@ -70,6 +69,7 @@ type Found struct {
 type Warning struct {
 	Pos     Pos
 	Message string
+	Minor   bool // nothing is amiss: the bridge itself, or the same server again
 }
 
 func (w Warning) String() string { return w.Pos.String() + ": " + w.Message }
@@ -78,7 +78,7 @@ func (w Warning) String() string { return w.Pos.String() + ": " + w.Message }
 // of a file that begins with / or ~/. Of servers with the same name the first
 // is taken, and the others are among the warnings.
 func Find(sources []string, o Options) ([]Found, []Warning) {
-	f := &finder{options: o.complete(), byName: map[string]Pos{}, read: map[string]bool{}}
+	f := &finder{options: o.complete(), byName: map[string]Found{}, read: map[string]bool{}}
 	f.env = environment(f.options.Environ)
 	for _, p := range f.places(sources) {
 		f.file(p)
@@ -135,12 +135,17 @@ type finder struct {
 
 	found    []Found
 	warnings []Warning
-	byName   map[string]Pos
+	byName   map[string]Found
 	read     map[string]bool // files, by path
 }
 
 func (f *finder) warn(pos Pos, format string, args ...any) {
-	f.warnings = append(f.warnings, Warning{pos, fmt.Sprintf(format, args...)})
+	f.warnings = append(f.warnings, Warning{pos, fmt.Sprintf(format, args...), false})
+}
+
+// note is a warning that is none to worry about.
+func (f *finder) note(pos Pos, format string, args ...any) {
+	f.warnings = append(f.warnings, Warning{pos, fmt.Sprintf(format, args...), true})
 }
 
 // maxFile bounds a configuration, in bytes. Claude Code keeps histories in its
@@ -213,56 +218,18 @@ func (f *finder) entry(p place, e field) {
 		return
 	}
 	if why := f.own(d); why != "" {
-		f.warn(pos, "server %q: left out: %s", e.name, why)
+		f.note(pos, "server %q: left out: %s", e.name, why)
 		return
 	}
-	if first, ok := f.byName[d.Name]; ok {
-		f.warn(pos, "server %q: left out: %s has one of this name", e.name, first)
-		return
+	first, taken := f.byName[d.Name]
+	switch {
+	case taken && reflect.DeepEqual(first.Definition, d):
+		f.note(pos, "server %q: left out: %s has the same", e.name, first.Source)
+	case taken:
+		f.warn(pos, "server %q: left out: %s has one of this name", e.name, first.Source)
+	default:
+		found := Found{Definition: d, Client: p.client, Source: pos}
+		f.byName[d.Name] = found
+		f.found = append(f.found, found)
 	}
-	f.byName[d.Name] = pos
-	f.found = append(f.found, Found{Definition: d, Client: p.client, Source: pos})
-}
-
-// same tells whether two paths lead to the same one.
-func same(a, b string) bool {
-	a, errA := filepath.EvalSymlinks(a)
-	b, errB := filepath.EvalSymlinks(b)
-	return errA == nil && errB == nil && a == b
-}
-
-// What people call the bridge in their clients' configurations, and programs
-// of its kind, whose place it takes.
-var (
-	ownPrograms = []string{"mcp-code-execution-mode", "mcp-server-code-execution-mode"}
-	ownNames    = append([]string{"bridge", "mcp-bridge", "code-execution", "code-execution-mode"}, ownPrograms...)
-)
-
-// own says why a server is the bridge itself, "" if it is not.
-func (f *finder) own(d upstream.Definition) string {
-	if f.options.AllowSelf {
-		return ""
-	}
-	plain := func(s string) string { return strings.ReplaceAll(strings.ToLower(s), "_", "-") }
-	if slices.Contains(ownNames, plain(d.Name)) {
-		return "by its name it is the bridge itself"
-	}
-	for _, word := range append([]string{filepath.Base(d.Command)}, d.Args...) {
-		// A path among the arguments is what a server works on.
-		if !filepath.IsAbs(word) && slices.Contains(ownPrograms, plain(path.Base(word))) {
-			return "it starts a program that does what the bridge does"
-		}
-	}
-	if d.Command == "" || f.options.Self == "" {
-		return ""
-	}
-	program, err := upstream.Locate(d)
-	if err != nil {
-		return ""
-	}
-	// By the path, not the file: a binary may be several programs.
-	if same(program, f.options.Self) {
-		return "it starts the bridge itself"
-	}
-	return ""
 }

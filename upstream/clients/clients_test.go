@@ -182,6 +182,33 @@ func TestOwn(t *testing.T) {
 	}
 }
 
+// TestNoValueIsTold tells that warnings hold no value of a file, however broken
+// it is.
+func TestNoValueIsTold(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a.json": `{"mcpServers": {"a": {"command": "x", "env": {"KEY": s3cret}}}}`,
+		"b.json": `{"mcpServers": {"a": {"command": "x", "env": {"KEY": ["s3cret"]}}}}`,
+		"c.json": `{"mcpServers": {"a": {"url": "s3cret://x"}}}`,
+		"d.json": `{"mcpServers": {"a": {"command": "x", "args": [{"s3cret": 1}]}}}`,
+		"e.json": `{"mcpServers": {"a": {"command": ["s3cret", null]}}}`,
+		"f.toml": "[mcp_servers.a]\nenv = { KEY = s3cret }",
+		"g.json": `{"mcpServers": {"a": {"command": "x", "env": "s3cret"}}}`,
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		found, warnings := Find([]string{file}, Options{})
+		if len(found) > 0 || len(warnings) == 0 {
+			t.Errorf("%s: %v, %v", text, found, warnings)
+		}
+		if strings.Contains(fmt.Sprint(warnings), "s3cret") {
+			t.Errorf("%s: %v", text, warnings)
+		}
+	}
+}
+
 // FuzzFind tells that no file makes the reading fail in another way than with
 // warnings, and that what is found can be named.
 func FuzzFind(f *testing.F) {
@@ -203,4 +230,20 @@ func FuzzFind(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestTheDocumentHasAllClients holds docs/clients.md against the table.
+func TestTheDocumentHasAllClients(t *testing.T) {
+	text, err := os.ReadFile("../../docs/clients.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := 0
+	for _, name := range Names() {
+		i := strings.Index(string(text), "| `"+name+"` |")
+		if i < at {
+			t.Errorf("%s is not in its place in docs/clients.md", name)
+		}
+		at = i
+	}
 }

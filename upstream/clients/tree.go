@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/tailscale/hujson"
@@ -98,8 +99,7 @@ func (n node) scalar() (string, bool) {
 	return "", false
 }
 
-// place of a byte in a text, in lines and columns that begin at 1; a column is
-// a byte, as in the messages of CUE and Go.
+// lines are where the lines of a text begin.
 type lines []int
 
 func newLines(text []byte) lines {
@@ -112,6 +112,8 @@ func newLines(text []byte) lines {
 	return l
 }
 
+// at is the place of a byte, in lines and columns that begin at 1; a column is a
+// byte, as in the messages of CUE and Go.
 func (l lines) at(offset int) (line, col int) {
 	low, high := 0, len(l)
 	for high-low > 1 {
@@ -124,7 +126,7 @@ func (l lines) at(offset int) (line, col int) {
 	return low + 1, offset - l[low] + 1
 }
 
-// place in hujson's messages.
+// hujsonPlace is how hujson's messages begin.
 var hujsonPlace = regexp.MustCompile(`^hujson: line (\d+), column (\d+): `)
 
 // maxDepth bounds how deep a configuration may be nested.
@@ -148,6 +150,10 @@ func parseJSON(text []byte) (node, *mistake) {
 			m.line, _ = strconv.Atoi(place[1])
 			m.col, _ = strconv.Atoi(place[2])
 			m.message = m.message[len(place[0]):]
+		}
+		// What it is may be a secret that somebody forgot to quote.
+		if strings.HasPrefix(m.message, "invalid literal") {
+			m.message = "invalid literal"
 		}
 		return node{}, m
 	}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	"bridge/bridge"
+	"bridge/policy"
+	"bridge/upstream"
+)
+
+// A liveServer is a server as vet has started it.
+type liveServer struct {
+	definition upstream.Definition
+	place      string // where it was found, if it is not the policy's own
+	state      string // the folder with the logins
+	tools      []upstream.Tool
+	err        error
+}
+
+// live starts every server that a profile mounts, all at once, and holds the
+// rules against the tools that they have.
+func live(ctx context.Context, p *policy.Policy, log *slog.Logger) ([]finding, error) {
+	servers := map[string]*liveServer{} // by what they are, as profiles can share them
+	mounts := map[string][]*liveServer{}
+	profiles := map[string]*policy.Profile{}
+	for _, name := range p.Profiles() {
+		profile, err := p.Profile(name)
+		if err != nil {
+			return nil, err
+		}
+		var c choice
+		if profile, err = c.discover(profile); err != nil {
+			return nil, err
+		}
+		profiles[name] = profile
+		folder, err := stateFolder(profile.State)
+		if err != nil {
+			log.Warn("logins are not known", "err", err)
+		}
+		for _, d := range definitions(profile) {
+			raw, err := json.Marshal(d)
+			if err != nil {
+				return nil, err
+			}
+			key := folder + "\n" + string(raw)
+			s, ok := servers[key]
+			if !ok {
+				s = &liveServer{definition: d, place: c.discovery.place(d.Name), state: folder}
+				servers[key] = s
+			}
+			mounts[name] = append(mounts[name], s)
+		}
+	}
+	startAll(ctx, servers, log)
+
+	var list []finding
+	for _, name := range p.Profiles() {
+		for _, s := range mounts[name] {
+			list = append(list, s.findings(p, profiles[name])...)
+		}
+	}
+	return sorted(list), nil
+}
+
+// startAll lists the tools of the servers, and ends them again.
+func startAll(ctx context.Context, servers map[string]*liveServer, log *slog.Logger) {
+	var work sync.WaitGroup
+	for _, s := range servers {
+		work.Go(func() {
+			set := upstream.New([]upstream.Definition{s.definition}, log)
+			defer set.Close()
+			if s.state != "" {
+				set.Keep(s.state)
+			}
+			s.tools, s.err = set.Current(ctx, s.definition.Name)
+		})
+	}
+	work.Wait()
+}
+
+// findings are what is to be said of the server as the profile mounts it.
+func (s *liveServer) findings(p *policy.Policy, profile *policy.Profile) []finding {
+	name := s.definition.Name
+	if s.err != nil {
+		at, path := p.Place("servers", name)
+		if at == (policy.Pos{}) {
+			at.File = s.place
+			_, path = p.Place("profiles", profile.Name, "servers", name)
+		}
+		return []finding{found(policy.Error{Pos: at, Path: path, Message: strings.Join(strings.Fields(s.err.Error()), " ")}, "error")}
+	}
+	tools := make([]policy.Tool, len(s.tools))
+	byName := map[string]upstream.Tool{}
+	for i, t := range s.tools {
+		tools[i] = policy.Tool{Name: t.Name, Input: t.InputSchema}
+		byName[t.Name] = t
+	}
+	mistakes, warnings := profile.Live(name, tools, func(tool string, r policy.Rule) (field, why string) {
+		return bridge.Unfit(byName[tool], r)
+	})
+	var list []finding
+	for _, m := range mistakes {
+		list = append(list, found(m, "error"))
+	}
+	for _, w := range warnings {
+		list = append(list, found(w, "warning"))
+	}
+	return list
+}
+
+// sorted is the findings in the order of their places. What is the same for
+// several profiles is said once.
+func sorted(list []finding) []finding {
+	slices.SortStableFunc(list, func(a, b finding) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
+	})
+	return slices.CompactFunc(list, func(a, b finding) bool {
+		return a.File == b.File && a.Line == b.Line && a.Col == b.Col && a.Message == b.Message
+	})
+}

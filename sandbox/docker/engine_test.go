@@ -1,0 +1,103 @@
+//go:build linux
+
+package docker
+
+import (
+	"testing"
+
+	"bridge/sandbox"
+	"bridge/sandbox/enginetest"
+	"bridge/sandbox/owner"
+
+	"github.com/moby/moby/client"
+)
+
+// subject is the engine as all engines are tested.
+var subject = enginetest.Subject{
+	New: func(t testing.TB) enginetest.Engine { return newEngine(t) },
+	Left: func(t testing.TB, e enginetest.Engine) []string {
+		return containers(t, owner.Label+"="+e.(*Engine).owner)
+	},
+	Spec:    allowed(sandbox.Spec{}),
+	Refused: allowed(sandbox.Spec{Limits: sandbox.Limits{Files: 1 << 40}}),
+	Idle:    closeIdle,
+	Limits: enginetest.Limits{
+		Told:  told,
+		Bombs: []enginetest.Bomb{{Name: "inodes", Least: 1000, Most: 16384, How: "ENOSPC"}},
+	},
+	Probes: enginetest.Probes{
+		Open:  ordinary,
+		Fatal: []string{"x32_call", "i386_call"},
+		Environment: map[string]string{
+			"PATH": "", "HOME": "/workspace", "LANG": "C.UTF-8", "MALLOC_ARENA_MAX": "2", "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": "/tmp",
+		},
+	},
+}
+
+func TestEngine(t *testing.T) { subject.Test(t) }
+
+// closeIdle closes the connections that wait for the next request.
+func closeIdle(e enginetest.Engine) {
+	e.(*Engine).mu.Lock()
+	defer e.(*Engine).mu.Unlock()
+	if l := e.(*Engine).link; l != nil {
+		l.client.Close()
+	}
+}
+
+// told is what the engine says of itself.
+func told(t testing.TB, e enginetest.Engine, _ sandbox.Sandbox) map[string]string {
+	facts, err := e.(*Engine).Describe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return facts.Limits
+}
+
+// ordinary are probes that are open in any container, and why that is no way
+// out. The native engine closes them, as it needs no image's programs to run.
+var ordinary = reasons(map[string][]string{
+	"calls of docker's default profile, without the capability or the object they need": {
+		"call_capset", "call_inotify_init1", "call_landlock_create_ruleset",
+		"call_pidfd_open", "call_pidfd_send_signal", "call_sched_setattr", "call_sched_setscheduler",
+		"call_seccomp", "call_setfsuid", "call_setresgid", "call_setresuid", "add_filter", "choose_processor",
+		"outlive_the_parent", "outlive_the_parent_with_high_bits", "hide_from_the_parent",
+	},
+	"names of sockets in a network namespace of its own": {"abstract_names"},
+	"folders of the image, not of the host":              {"host_folders"},
+	"devices and files that docker makes for every container": {
+		"device_files", "new_terminal", "device_by_mount", "mounts_with_setuid", "kernel_version_file", "kernel_files", "core_pattern",
+	},
+	"files of its own processes": {"own_memory_as_file", "keep_from_the_oom_killer", "own_user_namespace_map"},
+})
+
+// reasons gives each name its reason.
+func reasons(names map[string][]string) map[string]string {
+	all := map[string]string{}
+	for why, list := range names {
+		for _, name := range list {
+			all[name] = why
+		}
+	}
+	return all
+}
+
+// TestPreparedAndGone removes what was prepared from outside, as docker's prune
+// does: the next start does without.
+func TestPreparedAndGone(t *testing.T) {
+	e := newEngine(t)
+	program := []string{"-I", "-c", "print('up')"}
+	if err := e.Prepare(t.Context(), subject.Spec, program); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range subject.Left(t, e) {
+		if _, err := e.link.client.ContainerRemove(t.Context(), id, client.ContainerRemoveOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := enginetest.Start(t, e, subject.Spec, program[2])
+	if out, stderr, exit := enginetest.Collect(t, b); out != "up\n" || exit != (sandbox.Exit{}) {
+		t.Errorf("%q, ended with %+v\n%s", out, exit, stderr)
+	}
+	enginetest.Within(t, func() []string { return subject.Left(t, e) })
+}

@@ -1,8 +1,0 @@
-//go:build !windows
-
-package docker
-
-import "syscall"
-
-// apart keeps a process from the signals of the bridge's group and terminal.
-func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

@@ -1,0 +1,113 @@
+package podman
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"bridge/sandbox"
+	"bridge/sandbox/enginetest"
+)
+
+// subject is the engine as all engines are tested.
+var subject = enginetest.Subject{
+	New:     func(t testing.TB) enginetest.Engine { return newEngine(t) },
+	Left:    func(t testing.TB, e enginetest.Engine) []string { return owned(t, e.(*Engine).owner) },
+	Refused: sandbox.Spec{Image: "localhost/no-such-image"},
+	Idle: func(e enginetest.Engine) {
+		e.(*Engine).mu.Lock()
+		defer e.(*Engine).mu.Unlock()
+		e.(*Engine).service.close()
+	},
+	Limits: enginetest.Limits{Told: told},
+	Probes: enginetest.Probes{
+		Open:        harmless,
+		Fatal:       []string{"x32_call", "i386_call"},
+		Details:     map[string]string{"newest_calls": `"ENOSYS"`},
+		Environment: withHostName(environment),
+	},
+}
+
+func TestEngine(t *testing.T) { subject.Test(t) }
+
+// withHostName adds what podman may set in spite of all.
+func withHostName(env map[string]string) map[string]string {
+	env = maps.Clone(env)
+	env["HOSTNAME"] = ""
+	return env
+}
+
+// told is what the engine says of itself.
+func told(t testing.TB, e enginetest.Engine, _ sandbox.Sandbox) map[string]string {
+	facts, err := e.(*Engine).Describe(t.Context(), sandbox.Spec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return facts.Limits
+}
+
+// harmless are probes that the native sandbox closes and that are open here,
+// each with what makes it so: it is a container, with an image of its own.
+var harmless = map[string]string{
+	"host_folders":                      "the image's own folders",
+	"kernel_files":                      "a container's /proc, in which podman masks what gives power",
+	"kernel_version_file":               "masked by an empty file",
+	"core_pattern":                      "/proc/sys can be read and not written",
+	"abstract_names":                    "of a network namespace with nothing in it",
+	"device_files":                      "podman's: terminals of the container, a masked folder",
+	"new_terminal":                      "of the container's own devpts",
+	"device_by_mount":                   "podman's mounts; the guest cannot make a device",
+	"mounts_with_setuid":                "podman's mounts; no_new_privs makes set-user-id void",
+	"own_user_namespace_map":            "can be opened; writing wants a capability",
+	"own_memory_as_file":                "its own",
+	"keep_from_the_oom_killer":          "can be opened; lowering wants a capability",
+	"choose_processor":                  "of those that the quota is over",
+	"outlive_the_parent":                "nothing relies on a parent here",
+	"outlive_the_parent_with_high_bits": "nothing relies on a parent here",
+	"hide_from_the_parent":              "nothing relies on a parent here",
+	"add_filter":                        "can only take more away",
+	"call_seccomp":                      "can only take more away",
+	"call_landlock_create_ruleset":      "can only take more away",
+	"call_capset":                       "there is no capability to set",
+	"call_setfsuid":                     "wants a capability for any other user",
+	"call_setresuid":                    "wants a capability for any other user",
+	"call_setresgid":                    "wants a capability for any other group",
+	"call_sched_setattr":                "more wants a capability",
+	"call_sched_setscheduler":           "more wants a capability",
+	"call_inotify_init1":                "counted by user",
+	"call_pidfd_open":                   "of processes in the container",
+	"call_pidfd_send_signal":            "to processes in the container",
+}
+
+// TestEnforced demands that every limit is held: who does not hold one refuses.
+func TestEnforced(t *testing.T) {
+	e := newEngine(t)
+	facts, err := e.Describe(t.Context(), sandbox.Spec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = e.Start(t.Context(), sandbox.Spec{Enforced: true}, []string{"-c", ""})
+	if held := len(facts.Loose) == 0; held != (err == nil) {
+		t.Errorf("demanded, and %v is not held: %v", facts.Loose, err)
+	}
+	if err != nil && !strings.HasPrefix(err.Error(), "podman cannot hold the limits of "+strings.Join(facts.Loose, ", ")) {
+		t.Error(err)
+	}
+}
+
+// TestPreparedAndGone removes what was prepared from outside, as podman's prune
+// does: the next start does without.
+func TestPreparedAndGone(t *testing.T) {
+	e := newEngine(t)
+	if err := e.Prepare(t.Context(), sandbox.Spec{}, []string{"-I", "-c", "print('up')"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range owned(t, e.owner) {
+		removeContainer(t, e, name)
+	}
+	b := enginetest.Start(t, e, sandbox.Spec{}, "print('up')")
+	if out, stderr, exit := enginetest.Collect(t, b); out != "up\n" || exit != (sandbox.Exit{}) {
+		t.Errorf("%q, ended with %+v\n%s", out, exit, stderr)
+	}
+	enginetest.Within(t, func() []string { return owned(t, e.owner) })
+}

@@ -1,0 +1,91 @@
+package reaper
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+)
+
+// A Keeper is a reaper as the bridge sees it.
+type Keeper struct {
+	Socket string // of the engine
+	Dir    string // the folder that the reaper removes in the end
+
+	orders io.WriteCloser
+	ended  chan struct{}
+	once   sync.Once
+}
+
+// Start starts a reaper with orders and an environment, and returns when it has
+// begun. The context bounds the start only.
+func Start(ctx context.Context, o Orders, env []string) (*Keeper, error) {
+	exe := "/proc/self/exe" // is there even when the file was replaced
+	if runtime.GOOS != "linux" {
+		var err error
+		if exe, err = os.Executable(); err != nil {
+			return nil, err
+		}
+	}
+	cmd := &exec.Cmd{Path: exe, Args: []string{Name}, Env: env, Dir: "/", SysProcAttr: apart()}
+	orders, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	status, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting the process that removes what a killed bridge leaves: %w", err)
+	}
+	k := &Keeper{Socket: o.Socket, Dir: o.Dir, orders: orders, ended: make(chan struct{})}
+	stop := context.AfterFunc(ctx, func() { cmd.Process.Kill() })
+	err = json.NewEncoder(orders).Encode(o)
+	var word string
+	if err == nil {
+		word, err = bufio.NewReader(status).ReadString('\n')
+	}
+	go func() {
+		defer close(k.ended)
+		cmd.Wait()
+	}()
+	if stop() && word == ready {
+		return k, nil
+	}
+	k.Close()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if word = strings.TrimSpace(word); word != "" {
+		return nil, errors.New(word)
+	}
+	return nil, fmt.Errorf("the process that removes what a killed bridge leaves ended at once: %w", err)
+}
+
+// Ended tells whether the process has ended by itself, or was killed.
+func (k *Keeper) Ended() bool {
+	select {
+	case <-k.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Close ends the process, which removes nothing, and the service that it may
+// have started.
+func (k *Keeper) Close() {
+	k.once.Do(func() {
+		io.WriteString(k.orders, done)
+		k.orders.Close()
+		<-k.ended
+	})
+}

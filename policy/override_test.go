@@ -69,7 +69,7 @@ func TestOverride(t *testing.T) {
 			want := *profile(t, free)
 			c.change(&want)
 			is := *got
-			is.chosen, is.allow, want.allow = nil, nil, nil
+			is.chosen, is.allow, want.allow, is.from, want.from = nil, nil, nil, nil, nil
 			if !reflect.DeepEqual(is, want) {
 				t.Errorf("\n got: %+v\nwant: %+v", is, want)
 			}

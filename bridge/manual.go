@@ -50,8 +50,8 @@ Limits of profile %q: memory %s, %g processors, %d processes, /workspace %s, /tm
 
 // list names the servers, as far as there is room.
 func list(b *strings.Builder, servers []mount) {
-	const room = 450 // bytes
-	head := b.Len()
+	const room = 400
+	used := 0
 	for i, s := range servers {
 		line := "- `mcp_" + s.Alias + "`"
 		if s.Name != s.Alias {
@@ -60,7 +60,7 @@ func list(b *strings.Builder, servers []mount) {
 		if s.Description != "" {
 			line += ": " + first(s.Description, 60)
 		}
-		if b.Len()+len(line) > head+room && (i > 0 || len(line) > room) {
+		if used += weight(line); used > room && (i > 0 || len(line) > room) {
 			fmt.Fprintf(b, "- and %d more: `await runtime.discovered_servers()`\n", len(servers)-i)
 			break
 		}
@@ -77,4 +77,16 @@ func remembers(p *policy.Profile) string {
 		return "\nKept by earlier sessions: `list_memories()`, `load_memory(key)`.\n"
 	}
 	return ""
+}
+
+// weight is about as a line's tokens are: what is no word of small letters
+// is cut into more of them.
+func weight(line string) int {
+	n := len(line)
+	for i := range len(line) {
+		if c := line[i]; c != ' ' && (c < 'a' || c > 'z') {
+			n++
+		}
+	}
+	return n
 }

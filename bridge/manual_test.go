@@ -1,6 +1,8 @@
 package bridge
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 	"testing"
 
@@ -25,12 +27,19 @@ func TestManualIsShort(t *testing.T) {
 		name := "server-" + strings.Repeat("x", i)
 		many = append(many, mount{Name: name, Alias: strings.ReplaceAll(name, "-", "_"), Description: strings.Repeat("words ", 50)})
 	}
+	// What nobody has ever written is cut into the most pieces.
+	var odd []mount
+	for i := range 20 {
+		sum := sha256.Sum256([]byte{byte(i)})
+		name := hex.EncodeToString(sum[:4])
+		odd = append(odd, mount{Name: name, Alias: "_" + name, Description: "Ψηφιακά αρχεία 文件 🗂"})
+	}
 	o200k, err := tokenizer.Get(tokenizer.O200kBase)
 	if err != nil {
 		t.Fatal(err)
 	}
 	long := strings.Repeat("a-1.", 200)
-	for _, servers := range [][]mount{nil, many[:1], many[:14], many, {{Name: long, Alias: strings.Repeat("a_1_", 200)}}} {
+	for _, servers := range [][]mount{nil, many[:1], many[:14], many, odd, {{Name: long, Alias: strings.Repeat("a_1_", 200)}}} {
 		text := manual(profile, servers)
 		n, err := o200k.Count(text)
 		if err != nil {

@@ -2,9 +2,22 @@ package bridge
 
 import (
 	"fmt"
+	"reflect"
 
 	"bridge/policy"
 )
+
+// take makes a setup the one that holds, and tells whether it wants sandboxes
+// that are not as before.
+func (s *session) take(setup Setup) bool {
+	kept := newKept(setup.Profile, setup.Store, s.log)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, before := s.setup, s.kept
+	s.setup, s.kept = setup, kept
+	return old.Profile != nil && (old.Engine != setup.Engine ||
+		!reflect.DeepEqual(before.show(Spec(old.Profile)), kept.show(Spec(setup.Profile))))
+}
 
 // profile is the one that holds now.
 func (s *session) profile() *policy.Profile {
@@ -62,4 +75,11 @@ func (s *session) note(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.notes = append(s.notes, text)
+}
+
+// begin opens the entry of a run, and what its code can keep.
+func (s *session) begin(code string) (*kept, *entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kept, s.audit.begin(s.setup.Audit, s.setup.Profile, code)
 }

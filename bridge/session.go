@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"reflect"
 	"sync"
 	"time"
 
@@ -62,18 +61,6 @@ func newSession(setup Setup, g *gate, log *slog.Logger) *session {
 	s.take(setup)
 	s.ctx, s.end = context.WithCancel(context.Background())
 	return s
-}
-
-// take makes a setup the one that holds, and tells whether it wants sandboxes
-// that are not as before.
-func (s *session) take(setup Setup) bool {
-	kept := newKept(setup.Profile, setup.Store, s.log)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	old, before := s.setup, s.kept
-	s.setup, s.kept = setup, kept
-	return old.Profile != nil && (old.Engine != setup.Engine ||
-		!reflect.DeepEqual(before.show(Spec(old.Profile)), kept.show(Spec(setup.Profile))))
 }
 
 // warm starts a sandbox in the background if there is none. From now on there
@@ -210,13 +197,6 @@ func (s *session) run(ctx context.Context, r Request, stream Stream, ask Ask) *R
 			return report.failed(err)
 		}
 	}
-}
-
-// begin opens the entry of a run, and what its code can keep.
-func (s *session) begin(code string) (*kept, *entry) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.kept, s.audit.begin(s.setup.Audit, s.setup.Profile, code)
 }
 
 // execute runs the code in a sandbox that is ready. An error means that

@@ -99,7 +99,7 @@ func newRoot(containerfile []byte) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.PersistentFlags().String(standInFlag, "", "the servers of the profile are those that stand in for them in the folder `DIR`")
 	root.PersistentFlags().MarkHidden(standInFlag)
-	root.AddCommand(newServe(containerfile), newRun(containerfile), newVet(), newExplain(), newTest(), newDoctor(containerfile),
+	root.AddCommand(newServe(containerfile), newRun(containerfile), newVet(), newExplain(), newInit(), newTest(), newDoctor(containerfile),
 		newImage(containerfile), newLogin(), newReplay(), newSchema(), newVersion(), newStandIn())
 	return root
 }

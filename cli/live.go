@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/spf13/cobra"
+
 	"bridge/bridge"
 	"bridge/policy"
 	"bridge/upstream"
@@ -24,8 +26,9 @@ type liveServer struct {
 }
 
 // live starts every server that a profile mounts, all at once, and holds the
-// rules against the tools that they have.
-func live(ctx context.Context, p *policy.Policy, log *slog.Logger) ([]finding, error) {
+// rules against the tools that they have. The command's flags say whether
+// something stands in for the servers.
+func live(ctx context.Context, cmd *cobra.Command, p *policy.Policy, log *slog.Logger) ([]finding, error) {
 	servers := map[string]*liveServer{} // by what they are, as profiles can share them
 	mounts := map[string][]*liveServer{}
 	profiles := map[string]*policy.Profile{}
@@ -34,7 +37,10 @@ func live(ctx context.Context, p *policy.Policy, log *slog.Logger) ([]finding, e
 		if err != nil {
 			return nil, err
 		}
-		var c choice
+		c := choice{cmd: cmd}
+		if profile, err = c.standing(profile); err != nil {
+			return nil, err
+		}
 		if profile, err = c.discover(profile); err != nil {
 			return nil, err
 		}
@@ -43,7 +49,11 @@ func live(ctx context.Context, p *policy.Policy, log *slog.Logger) ([]finding, e
 		if err != nil {
 			log.Warn("logins are not known", "err", err)
 		}
-		for _, d := range definitions(profile) {
+		definitions, err := c.servers(profile)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range definitions {
 			raw, err := json.Marshal(d)
 			if err != nil {
 				return nil, err

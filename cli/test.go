@@ -39,8 +39,9 @@ file, a folder of them, or FOLDER/... for those below it as well.
 
 No server of the policy is started. A file in servers/ stands in for the server
 of its name: functions in Python (NAME.py), or data (NAME.cue, NAME.json) of the
-form tools: TOOL: {result: …}; each call is a line of NAME.log. Profiles that
-name no engine run on native if that is ready.
+form tools: TOOL: {result: …}; each call is a line of NAME.log. Files in
+mounts/data/ are what the profile mounts at /data. Profiles that name no engine
+run on native if that is ready.
 
 The commands are those of testscript (exec, stdout, stderr, cmp, exists, grep, env,
 and so on; see pkg.go.dev/github.com/rogpeppe/go-internal/testscript) and
@@ -50,10 +51,10 @@ and so on; see pkg.go.dev/github.com/rogpeppe/go-internal/testscript) and
                                 a person answers what it is asked: accept, always (for
                                 the run), decline or cancel. Questions are in asked.txt
     call SERVER.TOOL [JSON | NAME=TEXT | NAME:=JSON]…
-                                call a tool, as code does, in a run of its own
+                                call a tool with any arguments, in a run of its own
     run_python FILE             run code; what the agent is shown goes to stdout
     mcp METHOD [PARAMS]         any other request of an agent
-    bridge ARGUMENT…            any command of the bridge: vet, explain, run
+    bridge ARGUMENT…            any command of the bridge: vet, run and so on
     waitfor FILE REGEXP         wait until a file holds a match
 
 A "!" before a command says that it must fail. The policies that are tested are

@@ -42,7 +42,7 @@ as a rule pins them, servers that do not start. It calls no tool.
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, paths []string) error {
-			findings, err := v.findings(paths)
+			findings, err := v.findings(cmd, paths)
 			if err != nil {
 				return err
 			}
@@ -72,7 +72,7 @@ type finding struct {
 }
 
 // findings are all that is to be said of a policy.
-func (v *vet) findings(paths []string) ([]finding, error) {
+func (v *vet) findings(cmd *cobra.Command, paths []string) ([]finding, error) {
 	list := []finding{} // not nil, which would be null
 	p, err := policy.Load(paths)
 	var mistakes policy.Errors
@@ -97,7 +97,7 @@ func (v *vet) findings(paths []string) ([]finding, error) {
 	}
 	ctx, stop := signals()
 	defer stop()
-	seen, err := live(ctx, p, log)
+	seen, err := live(ctx, cmd, p, log)
 	if err != nil {
 		return nil, err
 	}

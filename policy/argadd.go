@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -91,4 +92,92 @@ func fold(name string) string {
 		}
 		return least
 	}, name)
+}
+
+// fold is the words, as fold has them, and how many are the same then.
+func (v *vocabulary) fold() map[string]int {
+	folded := map[string]int{}
+	for word := range v.words {
+		folded[fold(word)]++
+	}
+	return folded
+}
+
+// alike reports whether there are names that differ in upper and lower case alone
+// from others, or from those that the policy writes.
+func (l *labels) alike(v any) bool {
+	switch v := v.(type) {
+	case object:
+		var unknown []string
+		for _, m := range v {
+			key := fold(m.name)
+			if n := l.folded[key]; n > 1 || n == 1 && !l.words[m.name] {
+				return true
+			}
+			if !l.words[m.name] {
+				unknown = append(unknown, key)
+			}
+			if l.alike(m.value) {
+				return true
+			}
+		}
+		slices.Sort(unknown)
+		return len(slices.Compact(unknown)) < len(unknown)
+	case []any:
+		return slices.ContainsFunc(v, l.alike)
+	}
+	return false
+}
+
+// fills reports whether a rule may have fields that a call does not: those that
+// are written without a mark.
+func (l *loader) fills(rule cue.Value) bool {
+	if l.terms.depends {
+		return true
+	}
+	n := 0
+	var look func(v cue.Value) bool
+	look = func(v cue.Value) bool {
+		const most = 500
+		if n++; n > most {
+			return true
+		}
+		kind := v.IncompleteKind()
+		if kind&(cue.StructKind|cue.ListKind) == 0 {
+			return kind == cue.BottomKind
+		}
+		op, parts := v.Expr()
+		switch op {
+		case cue.NoOp, cue.CallOp: // close({…}), or what only looks, as list.MaxItems does
+		case cue.AndOp, cue.OrOp:
+			return slices.ContainsFunc(parts, look)
+		default:
+			return true
+		}
+		switch kind {
+		case cue.StructKind:
+			it, err := v.Fields(cue.Optional(true), cue.Patterns(true))
+			for err == nil && it.Next() {
+				mark := it.Selector().ConstraintType()
+				if mark&(cue.OptionalConstraint|cue.RequiredConstraint|cue.PatternConstraint) == 0 || it.Value().IncompleteKind() != cue.BottomKind && look(it.Value()) {
+					return true
+				}
+			}
+			return err != nil
+		case cue.ListKind:
+			it, err := v.List()
+			if err != nil {
+				return op != cue.CallOp
+			}
+			for it.Next() {
+				if look(it.Value()) {
+					return true
+				}
+			}
+			e := v.LookupPath(cue.MakePath(cue.AnyIndex))
+			return e.Exists() && look(e)
+		}
+		return kind != cue.TopKind && op != cue.CallOp
+	}
+	return look(rule)
 }

@@ -21,6 +21,9 @@ type vocabulary struct {
 	// stand for another.
 	reads bool
 
+	// Whether what a rule has can depend on what is sent.
+	depends bool
+
 	// Whether definitions are used further out than in rules for arguments, and
 	// can close what is in these.
 	outer bool
@@ -54,6 +57,8 @@ func (v *vocabulary) learn(n ast.Node, imports map[string]string, inside bool) {
 	switch n := n.(type) {
 	case *ast.ForClause:
 		v.reads = true
+	case *ast.Comprehension:
+		v.depends = true
 	case *ast.IndexExpr:
 		if _, ok := n.Index.(*ast.BasicLit); !ok {
 			v.reads = true
@@ -129,6 +134,7 @@ func (v *vocabulary) literal(e ast.Expr) (string, bool) {
 // are kept and stand for all others.
 type placeholders struct {
 	vocabulary
+	folded  map[string]int      // how many words there are that differ in case alone
 	byClass map[string][]string // by the patterns that they match
 	given   map[string]bool     // all of them
 	kept    int                 // bytes that CUE may have kept

@@ -30,6 +30,7 @@ profiles: p: servers: s: tools: {
 	[=~"_x$"]: args: {id!: >0, q?: string}
 	get_me: args: {id: <10}
 	both: args: {a!: int, ...} | {b!: int, ...}
+	dyn: args: {kind: string, if kind == "x" {must: 1}}
 }
 `
 
@@ -94,6 +95,9 @@ func TestCheckArgs(t *testing.T) {
 		{"get_me", `{"id": 11}`, `21:17 args.id: is not <10`},
 		{"get_me", `{"id": "11"}`, `19:22 args.id: a string, and the rule wants int`},
 		{"both", `{"a": 1, "b": 2}`, `{"a":1,"b":2}`},
+		{"dyn", `{"kind": "y"}`, `{"kind":"y"}`},
+		{"dyn", `{"kind": "x"}`, `23:44 args.must: missing; a rule adds nothing to what is sent`},
+		{"dyn", `{"kind": "x", "must": 1}`, `{"kind":"x","must":1}`},
 		{"both", `{"a": 1}`, `22:2 args: fits one of the rule's alternatives without ruling out the others, which need close(), or a field that tells them apart`},
 	} {
 		d, err := p.CheckCall("s", c.tool, []byte(c.args))

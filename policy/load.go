@@ -110,7 +110,7 @@ func evaluate(syn *syntax) (*Policy, error) {
 	for _, f := range syn.files {
 		inst.AddSyntax(f) // its errors are those of inst
 	}
-	l := &loader{syntax: syn, ctx: ctx, user: ctx.BuildInstance(inst), defaults: defaults, defined: map[string]bool{}, mu: new(sync.Mutex), names: &placeholders{vocabulary: syn.terms, byClass: map[string][]string{}, given: map[string]bool{}}}
+	l := &loader{syntax: syn, ctx: ctx, user: ctx.BuildInstance(inst), defaults: defaults, defined: map[string]bool{}, mu: new(sync.Mutex), names: &placeholders{vocabulary: syn.terms, byClass: map[string][]string{}, given: map[string]bool{}, folded: syn.terms.fold()}}
 	if inst.Err != nil {
 		l.report(inst.Err, nil)
 		return nil, l.sorted()

@@ -10,6 +10,7 @@ import (
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/literal"
+	"cuelang.org/go/cue/token"
 )
 
 // report adds the mistakes that CUE found in what the policy has at path; with
@@ -141,6 +142,15 @@ func valuePos(v cue.Value) Pos {
 		return position(f.Value.Pos())
 	}
 	return position(v.Pos())
+}
+
+// Label is a name as CUE has it for a field, quoted if need be.
+func Label(name string) string {
+	keyword := token.Lookup(name) != token.IDENT
+	if plain(name) && !keyword && !strings.HasPrefix(name, "_") && (name[0] < '0' || name[0] > '9') {
+		return name
+	}
+	return literal.Label.Quote(name)
 }
 
 // pathString is the path as CUE writes it, with names quoted that need it.

@@ -58,7 +58,7 @@ func (l *loader) ruling(server, id string, at Pos, v cue.Value) ruling {
 		return r
 	}
 	if args := lookup(v, "args"); args.Exists() {
-		r.args = &argsRule{loader: l, value: args}
+		r.args = &argsRule{loader: l, value: args, fills: l.fills(args)}
 	}
 	result := s.field("result")
 	r.Budget = l.budget(s)

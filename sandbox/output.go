@@ -37,7 +37,7 @@ func (c *capture) add(text string, skipped int64) {
 	}
 	if !c.full {
 		from := len(c.head)
-		c.head = fold(append(c.head, text...), from)
+		c.head = fold(append(c.head, text...), from, false)
 		n := cut(string(c.head), c.limit)
 		if n == len(c.head) {
 			return
@@ -56,7 +56,7 @@ func (c *capture) add(text string, skipped int64) {
 		text = text[n:]
 	}
 	from := len(c.tail)
-	c.tail = fold(append(c.tail, text...), from)
+	c.tail = fold(append(c.tail, text...), from, true)
 	if len(c.tail) > 2*c.limit {
 		c.trim()
 	}
@@ -64,12 +64,13 @@ func (c *capture) add(text string, skipped int64) {
 
 // fold takes away what is written over by a carriage return, as progress bars
 // do, from the line on that holds the byte before from: a terminal would not
-// show it.
-func fold(b []byte, from int) []byte {
+// show it. If the first line has begun elsewhere, its return is kept.
+func fold(b []byte, from int, begun bool) []byte {
 	start := bytes.LastIndexByte(b[:from], '\n') + 1
 	if bytes.IndexByte(b[start:], '\r') < 0 {
 		return b
 	}
+	begun = begun && start == 0
 	out, rest := b[:start], b[start:]
 	for len(rest) > 0 {
 		end := bytes.IndexByte(rest, '\n')
@@ -78,7 +79,12 @@ func fold(b []byte, from int) []byte {
 		}
 		line := rest[:end]
 		rest = rest[end:]
-		out = append(out, line[over(line):]...)
+		n := over(line)
+		if begun && n > 0 {
+			n--
+		}
+		begun = false
+		out = append(out, line[n:]...)
 		if len(rest) > 0 {
 			out, rest = append(out, '\n'), rest[1:]
 		}
@@ -117,8 +123,9 @@ func (c *capture) trim() {
 func (c *capture) output() Output {
 	c.trim()
 	if c.skipped == 0 {
-		return Output{Text: string(fold(append(c.head, c.tail...), len(c.head)))}
+		return Output{Text: string(fold(append(c.head, c.tail...), len(c.head), false))}
 	}
+	c.tail = fold(c.tail, 0, false)
 	return Output{Text: string(c.head) + string(c.tail), Skipped: c.skipped, Gap: len(c.head)}
 }
 

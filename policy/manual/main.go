@@ -73,7 +73,7 @@ func manual() (string, error) {
 	}
 	w.line("<!-- Made from policy/schema.cue and policy/defaults.cue by `make docs`. -->\n")
 	w.line("# The policy language\n")
-	w.line(prose(schema.Comments()))
+	w.line(prose(ast.Comments(schema)))
 	for _, s := range sections {
 		f, ok := definitions[s.definition]
 		if !ok {

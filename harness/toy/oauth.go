@@ -18,7 +18,7 @@ import (
 // once and for its own verifier, a token to renew with is good once, and what
 // is not asked for in the right way is refused.
 type oauth struct {
-	lifetime time.Duration // of a token
+	lifetime time.Duration // of a token; clients are not told one that is no whole seconds
 
 	mu      sync.Mutex
 	clients map[string][]string   // redirections, by client
@@ -126,9 +126,11 @@ func (o *oauth) token(w http.ResponseWriter, r *http.Request) {
 	token, renewal := rand.Text(), rand.Text()
 	o.tokens[token] = time.Now().Add(o.lifetime)
 	o.renewal[renewal] = client
-	answer(w, http.StatusOK, map[string]any{
-		"access_token": token, "token_type": "bearer", "refresh_token": renewal, "expires_in": int(o.lifetime.Seconds()),
-	})
+	granted := map[string]any{"access_token": token, "token_type": "bearer", "refresh_token": renewal}
+	if o.lifetime%time.Second == 0 {
+		granted["expires_in"] = int(o.lifetime.Seconds())
+	}
+	answer(w, http.StatusOK, granted)
 }
 
 func answer(w http.ResponseWriter, status int, body any) {

@@ -7,6 +7,8 @@ from _guest.errors import ArgumentError, MCPError
 from _guest.schema import Parameters
 from _guest.values import native, plain
 
+NAME = 512  # characters of a tool's name; the host refuses longer ones
+
 
 class Call(Coroutine):
     """A call of a tool. It is sent when it is awaited, not before."""
@@ -76,8 +78,10 @@ def call_by_name(server, label, tool, arguments, raw):
     if arguments is not None and not isinstance(arguments, Mapping):
         raise ArgumentError(f"{label}: the arguments must be a dict, not {type(arguments).__name__}")
     try:
-        function = state.current.function(server, tool)
+        function = state.current.function(server, tool) if len(tool) <= NAME else None
     except MCPError:
+        function = None
+    if function is None:
         # The host says when it is called why it cannot be, and keeps note of it.
         return Call(state.current, label, server["name"], tool, plain(dict(arguments or {}), "arguments", None), raw)
     name = f"{server['name']}.{function.tool}"

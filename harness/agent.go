@@ -167,11 +167,14 @@ func (a *agent) begin(method string, params map[string]any) (int, chan answer, e
 		return 0, nil, errors.New("not connected; mcp connect first")
 	}
 	if a.modern {
-		params["_meta"] = map[string]any{
-			"io.modelcontextprotocol/protocolVersion":    "2026-07-28",
-			"io.modelcontextprotocol/clientInfo":         map[string]any{"name": "scenario", "version": "1"},
-			"io.modelcontextprotocol/clientCapabilities": a.capabilities(),
+		meta, ok := params["_meta"].(map[string]any)
+		if !ok {
+			meta = map[string]any{}
+			params["_meta"] = meta
 		}
+		meta["io.modelcontextprotocol/protocolVersion"] = "2026-07-28"
+		meta["io.modelcontextprotocol/clientInfo"] = map[string]any{"name": "scenario", "version": "1"}
+		meta["io.modelcontextprotocol/clientCapabilities"] = a.capabilities()
 	}
 	c := make(chan answer, 1)
 	a.mu.Lock()

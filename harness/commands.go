@@ -140,16 +140,22 @@ func outcome(ts *testscript.TestScript, neg bool, err error, result json.RawMess
 
 // cmdRunPython calls run_python with the code in a file:
 //
-//	run_python [-bg] [-timeout SECONDS] [-servers A,B] FILE
+//	run_python [-bg] [-progress] [-timeout SECONDS] [-servers A,B] FILE
 //
 // The text of the result goes to stdout, or to stderr if it is an error, which
 // wants "!"; the structured content goes to the file result.json. With -bg it
-// does not wait for the answer: see mcp cancel and mcp wait.
+// does not wait for the answer: see mcp cancel and mcp wait. With -progress the
+// agent wants to be told of it: see mcp notes.
 func cmdRunPython(ts *testscript.TestScript, neg bool, args []string) {
-	const how = "run_python [-bg] [-timeout SECONDS] [-servers A,B] FILE"
+	const how = "run_python [-bg] [-progress] [-timeout SECONDS] [-servers A,B] FILE"
 	params, background := map[string]any{}, false
+	call := map[string]any{"name": "run_python", "arguments": params}
 	for len(args) > 1 {
 		switch {
+		case args[0] == "-progress":
+			call["_meta"] = map[string]any{"progressToken": "progress"}
+			args = args[1:]
+			continue
 		case args[0] == "-bg":
 			background = true
 			args = args[1:]
@@ -170,7 +176,6 @@ func cmdRunPython(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	params["code"] = ts.ReadFile(args[0])
 	a := connected(ts)
-	call := map[string]any{"name": "run_python", "arguments": params}
 	id, c, err := a.begin("tools/call", call)
 	ts.Check(err)
 	if background {

@@ -27,16 +27,6 @@ func redacted(text string, patterns []*regexp.Regexp) string {
 // maxNested bounds how deep JSON in strings of JSON is looked into.
 const maxNested = 4
 
-// redactedJSON is a value of JSON with every text in it redacted: strings, also
-// those that are JSON themselves, names of fields, and numbers.
-func redactedJSON(value json.RawMessage, patterns []*regexp.Regexp) (json.RawMessage, error) {
-	if len(patterns) == 0 {
-		return value, nil
-	}
-	r := redactor{patterns: patterns, in: json.NewDecoder(bytes.NewReader(value))}
-	return r.all()
-}
-
 // protocol are the names of the fields of results, of blocks of content and of
 // resources. They are not the server's.
 var protocol = []string{

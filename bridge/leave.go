@@ -20,7 +20,7 @@ const (
 
 	// wholeOutput is how much of each stream's beginning is kept to be linked
 	// to, and as much of its end.
-	wholeOutput = 2 << 20
+	wholeOutput = 512 << 10
 )
 
 // attachments are the blocks that follow the text of a result.

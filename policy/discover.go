@@ -63,7 +63,7 @@ func orElse(d, usual time.Duration) time.Duration {
 func (f *finder) mounted(name string) *mount {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if _, ok := f.defined[name]; ok || !serverName.MatchString(name) {
+	if _, ok := f.defined[name]; ok || !isServerName(name) {
 		return nil
 	}
 	if v := lookup(f.servers, name); v.Exists() {

@@ -38,7 +38,7 @@ func TestDoctor(t *testing.T) {
 		harness.Skip(t, "engines are ready: ", ready, ", and it is about ", strings.Join(wanted, ", "))
 	}
 	policy := filepath.Join(t.TempDir(), "policy.cue")
-	if err := os.WriteFile(policy, []byte("servers: toy: command: \"toy\"\nprofiles: all: {rootful: true, servers: toy: {}}\n"), 0o644); err != nil {
+	if err := os.WriteFile(policy, []byte("servers: toy: command: \"toy\"\nprofiles: all: {rootful: true, servers: toy: tools: [_]: {}}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	var want []finding

@@ -22,8 +22,9 @@ import (
 
 const (
 	// rounds is how many bridges are killed on each engine, and abreast how
-	// many of them at once.
-	rounds, abreast = 50, 10
+	// many of them at once: what is left after five seconds on a machine that
+	// cannot keep up says nothing.
+	rounds, abreast = 50, 4
 
 	// promise is how long something of a killed bridge may be there.
 	promise = 5 * time.Second

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"bridge/policy"
@@ -90,6 +91,14 @@ func (r *Report) fill(result sandbox.Result) {
 			r.ExitCode = &one
 		}
 	}
+}
+
+// waited names the servers that were not there yet when a run had to end.
+func (r *Report) waited(starting []string) {
+	if r.Status != Timeout || len(starting) == 0 {
+		return
+	}
+	r.Message += "; still starting: server " + strings.Join(starting, ", ")
 }
 
 // lost words the end of a sandbox in the middle of a run.

@@ -218,6 +218,7 @@ func (s *session) execute(ctx context.Context, box *sandbox.Session, r Request, 
 		return err
 	}
 	report.fill(result)
+	report.waited(s.gate.upstream.Starting())
 	report.attach(&s.shelf, s.count)
 	report.Calls, report.Further = run.list()
 	if !run.profile.Session.Persist {

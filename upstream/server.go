@@ -30,6 +30,7 @@ type server struct {
 
 	mu       sync.Mutex
 	conn     *conn    // the life that is, nil if none
+	begins   bool     // a life is being begun
 	catalog  *catalog // what was last read, of whichever life
 	recalled sync.Once
 	history
@@ -102,6 +103,8 @@ func (s *server) start() (*conn, error) {
 	}
 
 	began := time.Now()
+	s.beginning(true)
+	defer s.beginning(false)
 	ctx, cancel := context.WithTimeout(s.life, s.def.StartTimeout)
 	defer cancel()
 	c, err := s.connect()
@@ -132,6 +135,12 @@ func (s *server) start() (*conn, error) {
 	s.mu.Unlock()
 	c.watch(func() { s.ended(c, time.Since(began)) })
 	return c, nil
+}
+
+func (s *server) beginning(yes bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begins = yes
 }
 
 // connect makes a connection, on which nothing has been said. Without one,

@@ -126,6 +126,24 @@ func (s *Set) Call(ctx context.Context, server, tool string, args json.RawMessag
 	return srv.call(ctx, tool, args)
 }
 
+// Starting are the names of the servers that are being started, sorted.
+func (s *Set) Starting() []string {
+	var names []string
+	for _, name := range s.names() {
+		srv, err := s.lookup(name)
+		if err != nil {
+			continue // it is in the policy no more
+		}
+		srv.mu.Lock()
+		begins := srv.begins
+		srv.mu.Unlock()
+		if begins {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // closeTimeout bounds Close. A server has a second to end at the end of its
 // input and another after SIGTERM.
 const closeTimeout = 4 * time.Second

@@ -19,8 +19,15 @@ import (
 	"github.com/containers/podman/v5/pkg/bindings/system"
 )
 
-// patience bounds what one service may take to answer.
-const patience = 10 * time.Second
+const (
+	// patience bounds what one service may take to answer.
+	patience = 10 * time.Second
+
+	// recall bounds what it may take to tell about itself: it asks the machine's
+	// package manager which versions it has of what, and a machine that is busy
+	// takes long over that.
+	recall = 30 * time.Second
+)
 
 // A service is a podman that answered.
 type service struct {
@@ -177,6 +184,8 @@ func (e *Engine) watch(ctx context.Context, s *service) (err error) {
 
 // dial connects and asks the service about itself.
 func dial(ctx context.Context, p place) (*service, error) {
+	asking, end := context.WithTimeout(ctx, recall)
+	defer end()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	// The bindings try three times, with pauses; that nobody listens is known
@@ -193,7 +202,7 @@ func dial(ctx context.Context, p place) (*service, error) {
 		return nil, cause(err)
 	}
 	s := &service{place: p, conn: conn}
-	s.info, err = system.Info(s.with(ctx), nil)
+	s.info, err = system.Info(s.with(asking), nil)
 	if err == nil && s.info.Host == nil {
 		err = errors.New("it says nothing about its host")
 	}

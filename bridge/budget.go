@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/big"
 	"strconv"
+	"strings"
 	"sync"
 
 	"bridge/policy"
@@ -124,6 +125,11 @@ func (r *reservation) bytes(s share) error {
 func (r *reservation) sum(s share, sum policy.Sum, args json.RawMessage) error {
 	var fields map[string]json.RawMessage
 	json.Unmarshal(args, &fields)
+	for name := range fields {
+		if name != sum.Argument && strings.EqualFold(name, sum.Argument) {
+			return refuse("policy", "%s (%s): %s: some servers would take it for %s, which is summed up: they differ in upper and lower case alone", r.subject, sum.Pos, clip(name), sum.Argument)
+		}
+	}
 	n, ok := amount(fields[sum.Argument])
 	if !ok {
 		return refuse("policy", "%s (%s): %s is summed up, and must be a number that is not negative", r.subject, sum.Pos, sum.Argument)

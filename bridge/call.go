@@ -107,6 +107,11 @@ func (g *gate) try(ctx context.Context, run *record, a *attempt) (json.RawMessag
 		return nil, err
 	}
 	defer leave()
+	if asks(a.rule) { // the server may have changed its word while the call waited
+		if err := g.known(ctx, run, a); err != nil {
+			return nil, err
+		}
+	}
 	return g.send(ctx, a, reserved)
 }
 

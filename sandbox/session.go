@@ -197,14 +197,29 @@ func (s *Session) readStderr(done chan<- struct{}) {
 	}
 }
 
+// leftover bounds the frames that are still taken once the session has been
+// ended from outside. A guest can have filled the pipe with any number of them.
+const leftover = 1000
+
+// killed tells whether the session was ended from outside.
+func (s *Session) killed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lost != nil
+}
+
 // read takes the guest's frames until the wire ends, then waits for the
 // sandbox's end and tells everyone.
 func (s *Session) read(stderrDone <-chan struct{}) {
 	frames := newFrames(s.box.Stdout())
 	var broken error
+	late := 0
 	for broken == nil {
 		line, err := frames.next()
-		if err == nil {
+		if err == nil && s.killed() {
+			late++
+		}
+		if err == nil && late <= leftover {
 			err = s.take(line)
 		}
 		broken = err

@@ -27,14 +27,16 @@ func Aliases(names []string) map[string]string {
 			aliases[name] = name
 		}
 	}
+	next := map[string]int{} // by what names come to: the number to go on with
 	for _, name := range sorted {
 		if aliases[name] != "" {
 			continue
 		}
 		base := alias(name)
 		unique := base
-		for n := 2; taken[unique]; n++ {
+		for n := max(next[base], 2); taken[unique]; n++ {
 			unique = fmt.Sprintf("%s_%d", base, n)
+			next[base] = n + 1
 		}
 		taken[unique] = true
 		aliases[name] = unique

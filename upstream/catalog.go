@@ -11,8 +11,9 @@ import (
 
 const (
 	// maxPages and maxTools bound a catalog: a server may send pages for ever.
-	maxPages = 200
-	maxTools = 10_000
+	maxPages   = 200
+	maxTools   = 10_000
+	maxCatalog = 32 << 20 // bytes of all pages
 	// maxWarnings bounds what is logged of one page.
 	maxWarnings = 5
 )
@@ -75,6 +76,7 @@ func (s *server) list(c *conn) (*catalog, error) {
 	params := listParams{Meta: c.meta}
 	cursors := map[string]bool{"": true}
 	names := map[string]bool{}
+	size := 0
 	for page := 1; ; page++ {
 		raw, err := s.ask(s.life, c, "", string(mcp.MethodToolsList), params)
 		var failure *Error
@@ -83,6 +85,10 @@ func (s *server) list(c *conn) (*catalog, error) {
 		}
 		if err != nil {
 			return nil, err
+		}
+		if size += len(raw); page > 1 && size > maxCatalog {
+			s.log.Warn("its list of tools is too large; the rest is left out", "most", maxCatalog)
+			break
 		}
 		next, err := s.read(raw, read, names)
 		if err != nil {

@@ -55,6 +55,8 @@ type conn struct {
 	ids    atomic.Int64
 	meta   map[string]any // sent with every request since 2026-07-28, nil before
 
+	replies chan struct{} // held by each answer that is under way
+
 	changes atomic.Int64 // how often the catalog has changed
 
 	life    context.Context // ends with the connection, or with the set
@@ -72,7 +74,7 @@ type conn struct {
 // newConn makes a connection without a link. Either watch or close must
 // follow, so that it ends some day.
 func newConn(s *server, redact *strings.Replacer) *conn {
-	c := &conn{server: s, dead: make(chan struct{}), removed: make(chan struct{})}
+	c := &conn{server: s, replies: make(chan struct{}, 8), dead: make(chan struct{}), removed: make(chan struct{})}
 	c.words = &tail{redact: redact, eof: make(chan struct{})}
 	c.life, c.leave = context.WithCancel(s.life)
 	return c
@@ -92,6 +94,21 @@ func (c *conn) spawn(work func()) {
 	defer c.mu.Unlock()
 	if !c.closed {
 		c.over.Go(work)
+	}
+}
+
+// reply answers a request of the server, unless it has asked for too much at once.
+func (c *conn) reply(id json.RawMessage, work func()) {
+	if len(id) > 1<<10 {
+		return
+	}
+	select {
+	case c.replies <- struct{}{}:
+		c.spawn(func() {
+			defer func() { <-c.replies }()
+			work()
+		})
+	default:
 	}
 }
 

@@ -134,7 +134,7 @@ func (l *sse) read(src *events) {
 				delete(reply, "result")
 				reply["error"] = map[string]any{"code": mcp.METHOD_NOT_FOUND, "message": "bridge does not offer " + m.Method}
 			}
-			l.conn.spawn(func() { l.note(l.conn.life, reply) })
+			l.conn.reply(m.ID, func() { l.note(l.conn.life, reply) })
 		}
 	}
 }

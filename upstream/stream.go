@@ -82,7 +82,7 @@ func (w *web) heard(m *envelope) {
 	case len(m.ID) == 0:
 		w.conn.notified(m.Method)
 	default:
-		w.conn.spawn(func() { w.reply(m) })
+		w.conn.reply(m.ID, func() { w.reply(m) })
 	}
 }
 

@@ -57,7 +57,7 @@ func (g *gate) fits(p *policy.Profile, server string, rule policy.Rule, t upstre
 		return nil
 	case "sha256":
 		err := refuse("policy", "%s.%s: refused by profile %q (%s): %s", server, clip(t.Name), p.Name, rule.Pos, why)
-		if _, told := g.told.LoadOrStore(server+"\x00"+t.Name+"\x00"+why, true); !told {
+		if _, told := g.told.LoadOrStore(server+"\x00"+t.Name, true); !told {
 			g.log.Warn(err.Error())
 		}
 		return err

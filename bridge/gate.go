@@ -19,7 +19,7 @@ type gate struct {
 	upstream *upstream.Set
 	log      *slog.Logger
 	budget   budget
-	told     sync.Map // tools that are not as they were pinned, by server, name and sum: what was logged
+	told     sync.Map // tools that are not as they were pinned, by server and name: what was logged
 
 	mu  sync.Mutex // guards run
 	run *record    // nil between runs

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -137,7 +138,7 @@ func (f *tokenFile) handler(s *site) *transport.OAuthHandler {
 		ClientID: f.grant.ClientID, ClientSecret: f.grant.ClientSecret, TokenEndpointAuthMethod: f.grant.AuthMethod,
 		RedirectURI: f.grant.Redirect, Scopes: f.grant.Scopes, ProtectedResourceMetadataURL: f.grant.Metadata,
 		TokenStore: f, PKCEEnabled: true,
-		HTTPClient: &http.Client{Transport: s.client.Transport, Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error {
+		HTTPClient: &http.Client{Transport: short{s.client.Transport}, Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse // codes and tokens are for who was asked
 		}},
 	})
@@ -148,6 +149,23 @@ func (f *tokenFile) handler(s *site) *transport.OAuthHandler {
 	}
 	h.SetBaseURL(base)
 	return h
+}
+
+// short bounds the answers of who gives tokens: the library reads them whole.
+type short struct{ http.RoundTripper }
+
+// maxShort is how much of such an answer is read, in bytes.
+const maxShort = 1 << 20
+
+func (s short) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := s.RoundTripper.RoundTrip(r)
+	if err == nil {
+		answer.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(answer.Body, maxShort), answer.Body}
+	}
+	return answer, err
 }
 
 // authorization is the header that says who asks, "" if nobody has logged in.

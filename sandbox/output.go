@@ -38,10 +38,10 @@ func (c *capture) add(text string, skipped int64) {
 	if !c.full {
 		from := len(c.head)
 		c.head = fold(append(c.head, text...), from, false)
-		n := cut(string(c.head), c.limit)
-		if n == len(c.head) {
+		if len(c.head) <= c.limit {
 			return
 		}
+		n := cut(string(c.head), c.limit)
 		text = string(c.head[n:])
 		c.head = c.head[:n:n]
 		c.full = true

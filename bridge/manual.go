@@ -3,6 +3,7 @@ package bridge
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"bridge/policy"
 )
@@ -14,19 +15,19 @@ func manual(p *policy.Profile, servers []mount) string {
 	var b strings.Builder
 	b.WriteString("# run_python\n\n")
 	if p.Session.Persist {
-		fmt.Fprintf(&b, "A stateful Python session: variables, imports and files in /workspace and /tmp stay from run to run, until it\nhas been idle for %s. ", p.Session.Idle)
+		fmt.Fprintf(&b, "A stateful Python session: variables, imports and files in /workspace and /tmp stay from run to run, until it\nhas been idle for %s. ", span(p.Session.Idle))
 	} else {
 		b.WriteString("Each run is a Python session of its own: nothing stays from run to run. ")
 	}
 	fmt.Fprintf(&b, `Top-level await works; the value of the last expression is shown. There is no network and
 nothing can be installed; only /workspace and /tmp can be written to.
 
-Limits of profile %q: memory %s, %g processors, %d processes, /workspace %s, /tmp %s; a run may take %d s, at most %d s;
+Limits of profile %q: memory %s, %s, %d processes, /workspace %s, /tmp %s; a run may take %d s, at most %d s;
 %s of output are shown.
 %s
 ## Servers
 
-`, p.Name, size(p.Limits.Memory), p.Limits.CPUs, p.Limits.PIDs, size(p.Limits.Workspace), size(p.Limits.Tmp),
+`, p.Name, size(p.Limits.Memory), processors(p.Limits.CPUs), p.Limits.PIDs, size(p.Limits.Workspace), size(p.Limits.Tmp),
 		int(p.Timeout.Default.Seconds()), int(p.Timeout.Max.Seconds()), size(int64(p.Output)), remembers(p))
 	if len(servers) == 0 {
 		b.WriteString("This session reaches no servers.\n")
@@ -77,6 +78,26 @@ func remembers(p *policy.Profile) string {
 		return "\nKept by earlier sessions: `list_memories()`, `load_memory(key)`.\n"
 	}
 	return ""
+}
+
+// span writes a time without the units that are nothing.
+func span(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// processors writes their number.
+func processors(n float64) string {
+	if n == 1 {
+		return "1 processor"
+	}
+	return fmt.Sprintf("%g processors", n)
 }
 
 // weight is about as a line's tokens are: what is no word of small letters

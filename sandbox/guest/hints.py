@@ -5,16 +5,21 @@ what its author had in mind.
 """
 
 import errno
+import linecache
 import re
 import sys
 
 from _guest import hub as state
 from _guest.errors import MCPError
+from _guest.memory import FUNCTIONS
 
 NETWORK = "the sandbox has no network; what is outside is reached through servers: runtime.discovered_servers()"
 INSTALL = "nothing can be installed: the sandbox has no network; use what Python has here, or a server's tools"
 FOLDERS = "only /workspace and /tmp can be written to"
 SHELL = 'use subprocess.run("...", shell=True)'
+WRITING = re.compile(
+    r"""\bopen\(.*["'](?:[rbt]*[wax]|r[bt]*\+)[bt+]*["']|\b(?:write_\w+|mkdir|makedirs|touch|to_\w+|save\w*)\("""
+)
 UNREACHABLE = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EPERM, errno.EACCES, errno.EAFNOSUPPORT, errno.ENETDOWN}
 
 MAGICS = {
@@ -94,9 +99,37 @@ def of_system(error):
         return NETWORK
     if error.errno == errno.EROFS or (error.errno == errno.EACCES and error.filename is not None):
         return FOLDERS
+    if outside(error) and writes(error.__traceback__):
+        return FOLDERS
     if error.errno == errno.ENOSPC:
         return "the size of /workspace and /tmp is bounded by the profile: remove what is not needed"
     return None
+
+
+def outside(error):
+    """Tell whether a folder is missed that code cannot make."""
+    path = error.filename if error.errno == errno.ENOENT else None
+    if path is None:
+        missing = re.match(r"Cannot save file into a non-existent directory: '(.*)'", str(error))  # as pandas says it
+        path = missing[1] + "/" if missing else ""
+    return isinstance(path, str) and path.startswith("/") and not path.startswith(("/workspace/", "/tmp/"))
+
+
+def writes(tb):
+    """Tell whether a file was to be written: by the mode it was to be opened with, or by the words of the line."""
+    while tb is not None:
+        mode = tb.tb_frame.f_locals.get("mode")
+        if isinstance(mode, str) and re.fullmatch(r"[rbt]*[wax+][bt+]*", mode):
+            return True
+        if WRITING.search(line_of(tb)):
+            return True
+        tb = tb.tb_next
+    return False
+
+
+def line_of(tb):
+    """Return the line at which a frame of a traceback is."""
+    return linecache.getline(tb.tb_frame.f_code.co_filename, tb.tb_lineno)
 
 
 def of_socket(tb):
@@ -117,6 +150,9 @@ def of_import(error):
         tool = re.match(r"cannot import name '(\w+)'", str(error))
         return missing_tool(name[len("mcp.servers.") :], tool[1]) if tool else None
     if name == "mcp":
+        wanted = re.match(r"cannot import name '(\w+)'", str(error))
+        if wanted and (wanted[1] in FUNCTIONS or wanted[1] == "display"):
+            return f"{wanted[1]} is there by its name, without an import"
         return "mcp holds what reaches servers: " + ", ".join(["runtime", "mcp_servers", *aliases()])
     if not isinstance(error, ModuleNotFoundError) or not name:
         return None
@@ -158,11 +194,21 @@ def of_name(error):
         return "code here is in no file; the working folder is Path.cwd()"
     if found and found[1].startswith("mcp_"):
         return servers()
+    # Later Pythons say so themselves.
+    if found and sys.version_info < (3, 12) and found[1] in getattr(sys, "stdlib_module_names", sys.modules):
+        return f"import {found[1]} first"
     return None
 
 
 def of_type(error):
-    """Return the hint for a value that was not awaited."""
+    """Return the hint for a value that was not awaited, or is none to await."""
+    if "await" in str(error):
+        last = error.__traceback__
+        while last is not None and last.tb_next is not None:
+            last = last.tb_next
+        called = re.search(r"\bawait\s+(?:\w+\.)*(\w+)\(", line_of(last)) if last is not None else None
+        if called and called[1] in FUNCTIONS:
+            return f"{called[1]} gives its value at once: without await"
     if re.search(r"(\bCall\b|'coroutine'|type coroutine\b)", str(error)) and not isinstance(error, MCPError):
         return "a call gives its value when it is awaited: result = await ..."
     return None

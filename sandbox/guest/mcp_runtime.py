@@ -6,6 +6,8 @@
 * ``await runtime.call_tool("github", "get_me", {})``: a raw CallToolResult
 """
 
+from collections.abc import Awaitable
+
 from _guest import hub as _state
 from _guest.docs import Docs, Names
 from _guest.docs import hit_doc as _hit_doc
@@ -22,6 +24,7 @@ from _guest.memory import (
     save_tool,
     update_memory,
 )
+from _guest.proxy import Call as _Call
 from _guest.proxy import call_by_name as _call_by_name
 
 __all__ = [
@@ -72,6 +75,11 @@ def discovered_servers_sync(detailed: bool = False) -> list:
     return list(discovered_servers(detailed))
 
 
+def _later(ask) -> _Call:
+    """Return what asks when it is awaited, and is reported if it never is."""
+    return _Call(_state.current, "runtime." + ask.__name__, ask)
+
+
 def list_servers() -> Names:
     """Return the names of the servers that this run can use, with or without ``await``."""
     return discovered_servers()
@@ -110,9 +118,13 @@ def _load_sync(server: str) -> dict:
     return {"tools": _state.current.catalog(_state.current.find(server)["name"]).tools}
 
 
-async def list_tools(server: str) -> list:
+def list_tools(server: str) -> "Awaitable[list]":
     """Return the tools of a server, each a dict with name, description and signature."""
-    return _tools(server, await _load(server), None, "summary")["tools"]
+
+    async def list_tools():
+        return _tools(server, await _load(server), None, "summary")["tools"]
+
+    return _later(list_tools)
 
 
 def list_tools_sync(server: str) -> list:
@@ -124,9 +136,13 @@ def _description(docs: Docs) -> dict:
     return {**{key: docs[key] for key in ("name", "alias", "description")}, "tools": [tool["name"] for tool in docs]}
 
 
-async def describe_server(server: str) -> dict:
+def describe_server(server: str) -> "Awaitable[dict]":
     """Return a server's name, alias, description and the names of its tools."""
-    return _description(_tools(server, await _load(server), None, "summary"))
+
+    async def describe_server():
+        return _description(_tools(server, await _load(server), None, "summary"))
+
+    return _later(describe_server)
 
 
 def describe_server_sync(server: str) -> dict:
@@ -134,15 +150,19 @@ def describe_server_sync(server: str) -> dict:
     return _description(_tools(server, _load_sync(server), None, "summary"))
 
 
-async def query_tool_docs(server: str, tool: "str | None" = None, detail: str = "summary") -> Docs:
+def query_tool_docs(server: str, tool: "str | None" = None, detail: str = "summary") -> "Awaitable[Docs]":
     """Return the documentation of a server's tools, or of one of them.
 
     ``docs["tools"]`` is the list of them; the value can be indexed and
     iterated like that list as well. With ``detail="full"`` each has its
     inputSchema and outputSchema.
     """
-    _check(detail)
-    return _tools(server, await _load(server), tool, detail)
+
+    async def query_tool_docs():
+        _check(detail)
+        return _tools(server, await _load(server), tool, detail)
+
+    return _later(query_tool_docs)
 
 
 def query_tool_docs_sync(server: str, tool: "str | None" = None, detail: str = "summary") -> Docs:
@@ -169,15 +189,19 @@ def _found(result: dict, detail: str) -> list:
     return [_hit_doc(hit, detail) for hit in result.get("hits") or []]
 
 
-async def search_tool_docs(
+def search_tool_docs(
     query: str, limit: int = 5, detail: str = "summary", servers: "list | str | None" = None
-) -> list:
+) -> "Awaitable[list]":
     """Search the tools of all servers, best first.
 
     Each hit is a dict with server, tool, description, signature and score.
     ``servers`` narrows the search to some of them.
     """
-    return _found(await _state.current.wire.asked("search", _query(query, limit, detail, servers)), detail)
+
+    async def search_tool_docs():
+        return _found(await _state.current.wire.asked("search", _query(query, limit, detail, servers)), detail)
+
+    return _later(search_tool_docs)
 
 
 def search_tool_docs_sync(

@@ -48,7 +48,7 @@ def save_memory(key: str, value: object, *, metadata: "dict | None" = None) -> s
     return Note(f"memory {key!r} saved")
 
 
-def load_memory(key: str, *, default: object = None):
+def load_memory(key: str, default: object = None):
     """Return the value of a key, or the default if there is none."""
     memory = ask("load", {"key": key_of(key)})["memory"]
     return default if memory is None else memory["value"]

@@ -28,14 +28,15 @@ class Names:
             **FUNCTIONS,
         }
         self.saved = self.hub.saved = Saved(namespace)
-        self.given = {}
+        self.given = {}  # the names that are the bridge's in the namespace
+        self.within = {}  # all that the run can reach, whatever code has made of the names
 
     def begin(self, servers, code):
         """Give the names of a run, and take back those of the one before."""
         self.hub.begin(servers)
         sys.modules.setdefault("mcp", self.lasting["mcp"])
         sys.modules.setdefault("mcp.runtime", self.lasting["runtime"])
-        wanted = dict(self.lasting)
+        wanted = self.within = dict(self.lasting)
         if servers:
             from _guest.proxy import server_of
 

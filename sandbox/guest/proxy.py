@@ -11,12 +11,11 @@ NAME = 512  # characters of a tool's name; the host refuses longer ones
 
 
 class Call(Coroutine):
-    """A call of a tool. It is sent when it is awaited, not before."""
+    """A call of a tool, or a question about tools. It is sent when it is awaited, not before."""
 
-    def __init__(self, hub, label, server, tool, arguments, raw=False):
+    def __init__(self, hub, label, ask):
         self._hub = hub
-        self._request = {"server": server, "tool": tool, "arguments": arguments}
-        self._raw = raw
+        self._ask = ask
         self._coroutine = None
         self.__name__ = self.__qualname__ = label
         self._number = next(hub.serial)
@@ -24,8 +23,7 @@ class Call(Coroutine):
 
     async def _answer(self):
         self._hub.unsent.pop(self._number, None)
-        result = await self._hub.wire.asked("call", self._request)
-        return result if self._raw else native(result, self._request["server"], self._request["tool"])
+        return await self._ask()
 
     def _started(self):
         if self._coroutine is None:
@@ -53,6 +51,17 @@ class Call(Coroutine):
         return f"<call {self.__name__}(...){sent}>"
 
 
+def call_of(hub, label, server, tool, arguments, raw=False):
+    """Return the call of a tool, with arguments that are checked."""
+    request = {"server": server, "tool": tool, "arguments": arguments}
+
+    async def ask():
+        result = await hub.wire.asked("call", request)
+        return result if raw else native(result, server, tool)
+
+    return Call(hub, label, ask)
+
+
 def make_function(hub, server, tool):
     """Make the function for one tool, with its signature and documentation."""
     parameters = Parameters(tool.get("inputSchema"))
@@ -61,7 +70,7 @@ def make_function(hub, server, tool):
 
     def call(*args, **kwargs):
         arguments = parameters.bind(name, tool["alias"], args, kwargs)
-        return Call(hub, label, server["name"], tool["name"], arguments)
+        return call_of(hub, label, server["name"], tool["name"], arguments)
 
     call.__name__ = tool["alias"]
     call.__qualname__ = label
@@ -83,10 +92,10 @@ def call_by_name(server, label, tool, arguments, raw):
         function = None
     if function is None:
         # The host says when it is called why it cannot be, and keeps note of it.
-        return Call(state.current, label, server["name"], tool, plain(dict(arguments or {}), "arguments", None), raw)
+        return call_of(state.current, label, server["name"], tool, plain(dict(arguments or {}), "arguments", None), raw)
     name = f"{server['name']}.{function.tool}"
     checked = function.parameters.check(name, function.__name__, dict(arguments or {}))
-    return Call(state.current, label, server["name"], function.tool, checked, raw)
+    return call_of(state.current, label, server["name"], function.tool, checked, raw)
 
 
 def document(tool, parameters):

@@ -8,11 +8,12 @@ import traceback
 from importlib.machinery import ModuleSpec
 
 from _guest import hub as state
-from _guest.errors import MCPError
+from _guest.errors import MCPError, UnknownServer
 
 NAME = "user_tools"
 PATH = "/projects/user_tools.py"
 DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+IMPORT = (ast.Import, ast.ImportFrom)
 LOOKING = {"globals", "locals", "vars", "dir", "eval", "exec", NAME}  # code with these may want any name
 
 
@@ -23,18 +24,23 @@ class Saved:
         self.namespace = namespace
         self.source = None  # not asked for yet
         self.names = set()
-        self.given = {}  # the session's names for what a run can reach
+        self.within = {}  # the names for what a run can reach
+        self.module = None
+        self.reached = {}  # those of them that the module has
+        self.waiting = []  # imports of the file for which the server was not there
         sys.meta_path.insert(0, self)
 
-    def begin(self, code, given):
+    def begin(self, code, within):
         """Give a run's code the tools that it names. Trouble with them is shown, and stops nothing."""
-        self.given = given
+        self.within = within
         try:
             if self.source is None:
                 self.fetch()
-            loaded = sys.modules.get(NAME)
-            if isinstance(getattr(loaded, "__loader__", None), Saved):
-                self.reach(loaded)
+            if self.module is not None:
+                self.reach()
+                waiting, self.waiting = self.waiting, []
+                for node, flags in waiting:
+                    self.run(node, flags)
             if self.names and not self.names.union(LOOKING).isdisjoint(re.findall(r"\w+", code)):
                 self.give()
         except Exception as error:
@@ -61,13 +67,14 @@ class Saved:
             if name in module.__dict__:
                 self.namespace.setdefault(name, module.__dict__[name])
 
-    def reach(self, module):
-        """Let tools use what a run can reach, as code of the run does."""
-        for name in module.reached - set(self.given):
-            module.__dict__.pop(name, None)
-        own = set(module.__dict__) - module.reached
-        module.reached = set(self.given) - own
-        module.__dict__.update((name, self.given[name]) for name in module.reached)
+    def reach(self):
+        """Let tools use what a run can reach, as code of the run does. What the file gives itself stays."""
+        names = self.module.__dict__
+        for name, value in self.reached.items():
+            if names.get(name) is value:
+                del names[name]
+        self.reached = {name: value for name, value in self.within.items() if name not in names}
+        names.update(self.reached)
 
     def report(self, error):
         """Say once what is wrong."""
@@ -91,18 +98,30 @@ class Saved:
 
     def exec_module(self, module):
         """Run the file, one statement after the other: one that fails takes no other with it."""
-        module.reached = set()
-        self.reach(module)
+        if module is not self.module:
+            self.module, self.reached = module, {}
+        self.waiting = []
+        self.reach()
         tree = compile(self.source, PATH, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
         flags = 0
         for node in tree.body:
-            code = compile(ast.Module([node], []), PATH, "exec", flags, dont_inherit=True)
-            if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-                flags |= code.co_flags & future_flags()
-            try:
-                exec(code, module.__dict__)
-            except Exception as error:
+            flags |= self.run(node, flags)
+
+    def run(self, node, flags):
+        """Run a statement of the file; return the flags of the compiler that it sets for those after it."""
+        code = compile(ast.Module([node], []), PATH, "exec", flags, dont_inherit=True)
+        try:
+            exec(code, self.module.__dict__)
+        except UnknownServer as error:
+            if isinstance(node, IMPORT):
+                self.waiting.append((node, flags))
+            else:
                 self.report(error)
+        except Exception as error:
+            self.report(error)
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            return code.co_flags & future_flags()
+        return 0
 
     def get_source(self, name):
         """Return the file, for tracebacks and inspect."""
@@ -139,7 +158,7 @@ def keep(f):
     saved.source = text
     sys.modules.pop(NAME, None)  # the next import finds the new one
     linecache.cache.pop(PATH, None)
-    lacking = tool.needs - names - set(saved.given)
+    lacking = tool.needs - names - set(saved.within)
     if lacking:
         print(
             f"save_tool: {tool.name} uses {', '.join(sorted(lacking))}, which later sessions do not have: "

@@ -147,7 +147,7 @@ class Session:
         """Run code; KeyboardInterrupt may come from the first statement here to the last."""
         try:
             self.interrupts.enter(run)
-            self.names.saved.begin(code, self.names.given)
+            self.names.saved.begin(code, self.names.within)
             program = Program(code, f"<run {run}>")
             namespace = self.main.__dict__
             if program.awaits:

@@ -54,7 +54,7 @@ test: build
 		echo "make: $$tool is not installed; the tests that use it are skipped (on Debian: apt-get install $$tool)"; done
 	@if command -v npm >/dev/null && ! $(MAKE) --no-print-directory peers && [ -z "$$BRIDGE_TEST_REQUIRE" ]; then \
 		echo "make: npm could not install the peers; the tests that use them are skipped (make peers)"; fi
-	$(GO) test ./...
+	$(GO) test -timeout 60m ./...
 
 check: build
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \

@@ -197,13 +197,13 @@ func TestStartFails(t *testing.T) {
 func TestAnswers(t *testing.T) {
 	toy := newToy()
 	s := open(t, engine{make: plain{python3()}}, func(ctx context.Context, method string, params json.RawMessage) (any, error) {
-		if method == "call" && strings.Contains(string(params), `"deep"`) {
+		if method == "call" && strings.Contains(string(params), `"nested"`) {
 			return json.RawMessage(strings.Repeat("[", 9000) + strings.Repeat("]", 9000)), nil
 		}
 		return toy.serve(ctx, method, params)
 	})
 	for _, code := range []string{
-		"try: await runtime.call_tool('toy', 'deep', {})\nexcept mcp.ServerError as e: print(str(e)[:41])",
+		"try: await runtime.call_tool('toy', 'nested', {})\nexcept mcp.ServerError as e: print(str(e)[:41])",
 		"import asyncio\nr = await asyncio.gather(*(mcp_toy.echo('x' * (6 << 20)) for _ in range(12)))\nprint(sum(map(len, r)) >> 20)",
 	} {
 		r := run(t, s, step{code: code})
@@ -227,7 +227,7 @@ func TestStopped(t *testing.T) {
 		}
 		return toy.serve(ctx, method, params)
 	})
-	r := run(t, s, step{timeout: 500 * time.Millisecond, code: "try: await mcp_toy.sleep(ms=60000)\nfinally:\n    try: await mcp_toy.call_tool('echo', {})\n    except mcp.MCPError as e: print(e)"})
+	r := run(t, s, step{timeout: 500 * time.Millisecond, code: "try: await mcp_toy.sleep(ms=60000)\nfinally:\n    try: await mcp_toy.call_tool('echo', {'text': 'x'})\n    except mcp.MCPError as e: print(e)"})
 	if r.Status != sandbox.Interrupted || r.Stdout.Text != "too late\n" {
 		t.Errorf("%q: %q, %+v", r.Status, r.Stdout.Text, r.Lost)
 	}

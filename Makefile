@@ -49,12 +49,14 @@ $(PEERS): testdata/npm/package-lock.json
 
 # go test does not say what it skips unless asked with -v, so what is absent
 # is said here.
+# One package after the other: their tests start containers and look at how soon
+# things end, which a busy machine would tell nothing of.
 test: build
 	@for tool in npm jq; do command -v $$tool >/dev/null || \
 		echo "make: $$tool is not installed; the tests that use it are skipped (on Debian: apt-get install $$tool)"; done
 	@if command -v npm >/dev/null && ! $(MAKE) --no-print-directory peers && [ -z "$$BRIDGE_TEST_REQUIRE" ]; then \
 		echo "make: npm could not install the peers; the tests that use them are skipped (make peers)"; fi
-	$(GO) test -timeout 60m ./...
+	$(GO) test -p 1 -timeout 60m ./...
 
 check: build
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \

@@ -154,7 +154,7 @@ func cmdCall(ts *testscript.TestScript, neg bool, args []string) {
 // session.
 const callCode = `print((lambda value: value if isinstance(value, str) else "" if value is None
     else __import__("json").dumps(value, ensure_ascii=False, default=str))(
-    await __import__("_guest.proxy", fromlist=["Call"]).Call(
+    await __import__("_guest.proxy", fromlist=["call_of"]).call_of(
         __import__("_guest.hub", fromlist=["current"]).current,
         "call", %s, %s, __import__("json").loads(%s))))`
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"bridge/sandbox"
 )
 
 // Facts are what the daemon says of itself.
@@ -54,7 +56,7 @@ func (e *Engine) Describe(ctx context.Context) (Facts, error) {
 		AppArmor: apparmor,
 		SELinux:  selinux,
 		Limits:   held,
-		Loose:    loose(held),
+		Loose:    sandbox.Loose(held),
 		Warnings: slices.Clone(fresh.info.Warnings),
 	}, nil
 }

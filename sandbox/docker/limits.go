@@ -2,33 +2,12 @@ package docker
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"bridge/sandbox"
 
 	"github.com/moby/moby/api/types/container"
 )
-
-// withDefaults fills in what the spec leaves open.
-func withDefaults(l sandbox.Limits) sandbox.Limits {
-	or := func(value, otherwise int64) int64 {
-		if value > 0 {
-			return value
-		}
-		return otherwise
-	}
-	l.Memory = or(l.Memory, 512<<20)
-	l.PIDs = or(l.PIDs, 64)
-	l.Files = or(l.Files, 256)
-	l.Tmp = or(l.Tmp, 64<<20)
-	l.Workspace = or(l.Workspace, 64<<20)
-	l.Shm = or(l.Shm, 64<<20)
-	if !(l.CPUs > 0) { // NaN too
-		l.CPUs = 1
-	}
-	return l
-}
 
 // held says how the daemon holds each limit, as far as it tells: a rootless
 // one has cgroups only of version 2, and only those that systemd delegates.
@@ -51,21 +30,9 @@ func (l *link) held() map[string]string {
 	return held
 }
 
-// loose are the limits that are not in force, sorted.
-func loose(held map[string]string) []string {
-	var names []string
-	for name, how := range held {
-		if how == "" {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
 // enforce is an error if a limit is not in force.
 func (l *link) enforce() error {
-	names := loose(l.held())
+	names := sandbox.Loose(l.held())
 	if len(names) == 0 {
 		return nil
 	}

@@ -84,7 +84,7 @@ func TestEnforced(t *testing.T) {
 	if err := l.allow(sandbox.Spec{}); err != nil {
 		t.Error(err)
 	}
-	if r := l.resources(withDefaults(sandbox.Limits{})); r.Memory != 0 || r.NanoCPUs != 0 || r.PidsLimit != nil || r.Ulimits[len(r.Ulimits)-1].Name != "nproc" {
+	if r := l.resources(sandbox.Limits{}.WithDefaults()); r.Memory != 0 || r.NanoCPUs != 0 || r.PidsLimit != nil || r.Ulimits[len(r.Ulimits)-1].Name != "nproc" {
 		t.Errorf("asks for what the daemon refuses: %+v", r)
 	}
 	if held := l.held(); held["pids"] != "rlimit" || held["tmp"] != "tmpfs" {

@@ -51,7 +51,7 @@ func (e *Engine) plan(ctx context.Context, spec sandbox.Spec) (*plan, error) {
 	if err := l.allow(spec); err != nil {
 		return nil, err
 	}
-	p := &plan{link: l, spec: spec, limits: withDefaults(spec.Limits)}
+	p := &plan{link: l, spec: spec, limits: spec.Limits.WithDefaults()}
 	if err := p.secure(); err != nil {
 		return nil, err
 	}

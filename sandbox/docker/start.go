@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"bridge/sandbox"
 	"bridge/sandbox/owner"
 
 	cerrdefs "github.com/containerd/errdefs"
@@ -52,7 +53,7 @@ func (b *box) start(ctx context.Context) error {
 		b.abandon()
 		return err
 	}
-	if names := loose(b.held); len(names) > 0 {
+	if names := sandbox.Loose(b.held); len(names) > 0 {
 		b.engine.log.Warn("docker does not hold every limit", "container", b.id, "missing", strings.Join(names, ", "))
 	}
 	go b.attend(b.news)

@@ -64,7 +64,7 @@ func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (s
 	if err != nil {
 		return nil, err
 	}
-	limits := withDefaults(spec.Limits)
+	limits := spec.Limits.WithDefaults()
 	who := identify()
 	cfg, err := newConfig(py, who, limits, args)
 	if err != nil {

@@ -9,26 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// withDefaults fills in what the spec leaves open.
-func withDefaults(l sandbox.Limits) sandbox.Limits {
-	or := func(value, otherwise int64) int64 {
-		if value > 0 {
-			return value
-		}
-		return otherwise
-	}
-	l.Memory = or(l.Memory, 512<<20)
-	l.PIDs = or(l.PIDs, 64)
-	l.Files = or(l.Files, 256)
-	l.Tmp = or(l.Tmp, 64<<20)
-	l.Workspace = or(l.Workspace, 64<<20)
-	l.Shm = or(l.Shm, 64<<20)
-	if !(l.CPUs > 0) { // NaN too
-		l.CPUs = 1
-	}
-	return l
-}
-
 // rlimits are what the kernel counts for each process, or, since Linux 5.14,
 // for each user in its namespace (NPROC, SIGPENDING, MSGQUEUE, MEMLOCK).
 func rlimits(l sandbox.Limits) []stage.Rlimit {

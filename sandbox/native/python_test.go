@@ -123,7 +123,7 @@ func TestRevealingPython(t *testing.T) {
 			t.Errorf("%s: %v, want %v", folder, got, want)
 		}
 	}
-	_, err := newTree(&python{Executable: "/data/people/ann/bin/python3", Prefixes: []string{"/usr", t.TempDir() + "/../../.."}}, withDefaults(sandbox.Limits{}))
+	_, err := newTree(&python{Executable: "/data/people/ann/bin/python3", Prefixes: []string{"/usr", t.TempDir() + "/../../.."}}, sandbox.Limits{}.WithDefaults())
 	if err == nil || !strings.Contains(err.Error(), "holds more than Python and would be seen in the sandbox; name a virtual environment in a folder of its own") {
 		t.Errorf("%v", err)
 	}

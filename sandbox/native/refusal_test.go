@@ -96,7 +96,7 @@ func TestBrokenStage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limits, who := withDefaults(sandbox.Limits{}), identify()
+	limits, who := sandbox.Limits{}.WithDefaults(), identify()
 	for _, c := range []struct {
 		name   string
 		change func(*stage.Config)

@@ -2,6 +2,7 @@ package podman
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -63,7 +64,7 @@ func dialWire(ctx context.Context, client *bindings.Connection) (net.Conn, strin
 	base := "http://" + client.URI.Host + client.URI.Path
 	if c := transport.TLSClientConfig; c != nil {
 		c = c.Clone()
-		c.ServerName = or(c.ServerName, client.URI.Hostname())
+		c.ServerName = cmp.Or(c.ServerName, client.URI.Hostname())
 		wire = tls.Client(wire, c)
 		base = "https://" + client.URI.Host + client.URI.Path
 	}

@@ -64,7 +64,7 @@ type plan struct {
 // plan says what container a spec means. Whatever is not set here is podman's
 // default, which containers.conf may change: what matters is set, always.
 func (e *Engine) plan(s *service, spec sandbox.Spec, image string, args []string) (*plan, error) {
-	limits := withDefaults(spec.Limits)
+	limits := spec.Limits.WithDefaults()
 	mounts, err := mounts(spec, s.local())
 	if err != nil {
 		return nil, err
@@ -238,13 +238,4 @@ func mounts(spec sandbox.Spec, local bool) ([]specs.Mount, error) {
 		all = append(all, specs.Mount{Type: "bind", Source: m.Source, Destination: target, Options: options})
 	}
 	return all, nil
-}
-
-// or is a value, or another one where it is zero or less.
-func or[T int64 | string](value, otherwise T) T {
-	var zero T
-	if value > zero {
-		return value
-	}
-	return otherwise
 }

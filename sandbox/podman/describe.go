@@ -47,7 +47,7 @@ func (e *Engine) Describe(ctx context.Context, spec sandbox.Spec) (Facts, error)
 		AppArmor: host.Security.AppArmorEnabled,
 		SELinux:  host.Security.SELinuxEnabled,
 		Limits:   s.holds(),
-		Loose:    s.loose(),
+		Loose:    sandbox.Loose(s.holds()),
 	}
 	if host.OCIRuntime != nil {
 		f.Runtime = host.OCIRuntime.Name

@@ -53,7 +53,7 @@ func (e *Engine) Build(ctx context.Context, b Build) error {
 		CommonBuildOpts:         &define.CommonBuildOptions{},
 		ConfigureNetwork:        define.NetworkDefault,
 		ContextDirectory:        dir,
-		NamespaceOptions:        []define.NamespaceOption{{Name: "network", Host: or(b.Network, "host") == "host", Path: network(b.Network)}},
+		NamespaceOptions:        []define.NamespaceOption{{Name: "network", Host: cmp.Or(b.Network, "host") == "host", Path: network(b.Network)}},
 		Out:                     out,
 		Err:                     out,
 		ReportWriter:            out,

@@ -1,6 +1,7 @@
 package podman
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"strings"
@@ -14,7 +15,7 @@ import (
 // and Debian's usual commands.
 const imageEnv = "BRIDGE_TEST_IMAGE"
 
-func testImage() string { return or(os.Getenv(imageEnv), "localhost/bridge-test-base:latest") }
+func testImage() string { return cmp.Or(os.Getenv(imageEnv), "localhost/bridge-test-base:latest") }
 
 func TestMain(m *testing.M) { enginetest.Main(m, helpers) }
 

@@ -7,14 +7,9 @@ package toon
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"math/big"
-	"regexp"
-	"strconv"
 	"strings"
-	"unicode"
 )
 
 // Marshal returns v as TOON. What of v is written, and how, is as in
@@ -36,7 +31,7 @@ func Marshal(v any) (string, error) {
 	case object:
 		w.fields(value, 0)
 	case array:
-		w.array("", "", value, 0)
+		w.array("", value, 0)
 	default:
 		w.line(0, primitive(value))
 	}
@@ -121,46 +116,49 @@ func (w *writer) field(mark string, f field, depth, inner int) {
 			w.line(depth, name+": []")
 			return
 		}
-		w.arrayAt(name, v, depth, inner)
+		w.elements(name, v, columns(v), depth, inner)
 	default:
 		w.line(depth, name+": "+primitive(v))
 	}
 }
 
-// array writes an array that has no field's name: the root, or an item.
-func (w *writer) array(mark, name string, list array, depth int) {
+// array writes an array that has no field's name: the root, or an item, which
+// has a mark before it and no place for the names of a table.
+func (w *writer) array(mark string, list array, depth int) {
 	if len(list) == 0 && mark == "" {
 		w.line(depth, "[]")
 		return
 	}
-	w.arrayAt(mark+name, list, depth, depth)
+	var names []string
+	if mark == "" {
+		names = columns(list)
+	}
+	w.elements(mark, list, names, depth, depth)
 }
 
-func (w *writer) arrayAt(name string, list array, depth, inner int) {
+// elements writes an array below its name, with the names of its columns if it
+// is a table.
+func (w *writer) elements(name string, list array, names []string, depth, inner int) {
 	header := fmt.Sprintf("%s[%d]", name, len(list))
-	item := strings.HasSuffix(name, "- ") // which has no place for a table's names
-	if flat(list) {
-		text := header + ":"
-		if len(list) > 0 {
-			text += " " + row(list)
-		}
-		w.line(depth, text)
-		return
-	}
-	if names := columns(list); names != nil && !item {
-		var quoted []string
-		for _, n := range names {
-			quoted = append(quoted, key(n))
+	switch {
+	case len(list) == 0:
+		w.line(depth, header+":")
+	case flat(list):
+		w.line(depth, header+": "+row(list))
+	case names != nil:
+		quoted := make([]string, len(names))
+		for i, n := range names {
+			quoted[i] = key(n)
 		}
 		w.line(depth, header+"{"+strings.Join(quoted, ",")+"}:")
 		for _, o := range list {
 			w.line(inner+1, row(cells(o.(object), names)))
 		}
-		return
-	}
-	w.line(depth, header+":")
-	for _, v := range list {
-		w.item(v, inner+1)
+	default:
+		w.line(depth, header+":")
+		for _, v := range list {
+			w.item(v, inner+1)
+		}
 	}
 }
 
@@ -176,7 +174,7 @@ func (w *writer) item(v any, depth int) {
 		w.field("- ", v[0], depth, depth+1)
 		w.fields(v[1:], depth+1)
 	case array:
-		w.array("- ", "", v, depth)
+		w.array("- ", v, depth)
 	default:
 		w.line(depth, "- "+primitive(v))
 	}
@@ -240,102 +238,4 @@ func row(list array) string {
 		parts[i] = primitive(v)
 	}
 	return strings.Join(parts, ",")
-}
-
-func primitive(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return fmt.Sprint(v)
-	case json.Number:
-		return number(v.String())
-	case string:
-		return text(v)
-	}
-	panic(fmt.Sprintf("toon: %T is no primitive", v))
-}
-
-// number is one in canonical form: no exponent where there need be none, no
-// zeros at the end of a fraction. One that is very large or very small stays as
-// it is, but for the spelling of its exponent.
-func number(text string) string {
-	mantissa, exponent, _ := strings.Cut(strings.ToLower(text), "e")
-	size, err := strconv.Atoi(cmp.Or(exponent, "0"))
-	r, ok := new(big.Rat), false
-	if err == nil && -1000 < size && size < 1000 {
-		r, ok = r.SetString(text)
-	}
-	abs := new(big.Rat).Abs(r)
-	switch {
-	case ok && r.Sign() == 0:
-		return "0"
-	case !ok || abs.Cmp(least) < 0 || abs.Cmp(most) >= 0:
-		if exponent == "" || err != nil {
-			return text
-		}
-		return fmt.Sprintf("%se%+d", mantissa, size)
-	}
-	_, fraction, _ := strings.Cut(mantissa, ".")
-	s := r.FloatString(max(len(fraction)-size, 0))
-	if strings.Contains(s, ".") {
-		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
-	}
-	return s
-}
-
-// Between these, the specification wants numbers without an exponent.
-var (
-	least = big.NewRat(1, 1_000_000)
-	most  = new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(21), nil))
-)
-
-var (
-	plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
-	numeric  = regexp.MustCompile(`(?i)^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$`)
-)
-
-func key(name string) string {
-	if plainKey.MatchString(name) {
-		return name
-	}
-	return quote(name)
-}
-
-// text is a string, in quotes where it could be taken for something else.
-func text(s string) string {
-	switch {
-	case s == "", s == "true", s == "false", s == "null",
-		strings.HasPrefix(s, "-"),
-		strings.TrimFunc(s, unicode.IsSpace) != s,
-		strings.ContainsAny(s, ",:\"\\[]{}"),
-		strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 }),
-		numeric.MatchString(s):
-		return quote(s)
-	}
-	return s
-}
-
-func quote(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\r':
-			b.WriteString(`\r`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r < 0x20:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
 }

@@ -27,8 +27,8 @@ Limits of profile %q: memory %s, %s, %d processes, /workspace %s, /tmp %s; a run
 %s
 ## Servers
 
-`, p.Name, size(p.Limits.Memory), processors(p.Limits.CPUs), p.Limits.PIDs, size(p.Limits.Workspace), size(p.Limits.Tmp),
-		int(p.Timeout.Default.Seconds()), int(p.Timeout.Max.Seconds()), size(int64(p.Output)), remembers(p))
+`, p.Name, Size(p.Limits.Memory), processors(p.Limits.CPUs), p.Limits.PIDs, Size(p.Limits.Workspace), Size(p.Limits.Tmp),
+		int(p.Timeout.Default.Seconds()), int(p.Timeout.Max.Seconds()), Size(int64(p.Output)), remembers(p))
 	if len(servers) == 0 {
 		b.WriteString("This session reaches no servers.\n")
 		return b.String()
@@ -73,7 +73,7 @@ func list(b *strings.Builder, servers []mount) {
 func remembers(p *policy.Profile) string {
 	switch p.Memory.Mode {
 	case "on":
-		return fmt.Sprintf("\nKept for later sessions, up to %s: `save_memory(key, json)`, `load_memory(key)`, `update_memory(key, f)`, `list_memories()`; `save_tool(function)`.\n", size(p.Memory.Bytes))
+		return fmt.Sprintf("\nKept for later sessions, up to %s: `save_memory(key, json)`, `load_memory(key)`, `update_memory(key, f)`, `list_memories()`; `save_tool(function)`.\n", Size(p.Memory.Bytes))
 	case "readOnly":
 		return "\nKept by earlier sessions: `list_memories()`, `load_memory(key)`.\n"
 	}

@@ -107,7 +107,7 @@ func (r *Report) lost(l *sandbox.Loss, late bool) {
 	var what string
 	switch {
 	case l.OutOfMemory:
-		what = fmt.Sprintf("killed: out of memory at %s, the memory of %s", size(r.Profile.Limits.Memory), r.Profile.Source("limits.memory"))
+		what = fmt.Sprintf("killed: out of memory at %s, the memory of %s", Size(r.Profile.Limits.Memory), r.Profile.Source("limits.memory"))
 		r.exit(l.Exit)
 	case l.Killed && late:
 		r.Status = Timeout
@@ -136,8 +136,8 @@ func (r *Report) exit(e sandbox.Exit) {
 	r.ExitCode = &code
 }
 
-// size writes bytes in the largest binary unit that fits exactly.
-func size(n int64) string {
+// Size writes bytes in the largest binary unit that fits exactly.
+func Size(n int64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	i := 0
 	for i < len(units)-1 && n >= 1024 && n%1024 == 0 {

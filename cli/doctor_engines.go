@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"bridge/bridge"
 	"bridge/sandbox"
 )
 
@@ -138,13 +139,13 @@ func (p *patient) limits(seen *sight, stopped, filled bool) {
 		tried       bool
 		holds       bool
 	}{
-		{"memory", binary(l.Memory), filled, stopped},
+		{"memory", bridge.Size(l.Memory), filled, stopped},
 		{"cpus", fmt.Sprint(l.CPUs), false, true},
 		{"pids", fmt.Sprint(l.PIDs), seen.PIDs > 0, seen.PIDs <= l.PIDs},
 		{"files", fmt.Sprint(l.Files), true, seen.Files <= l.Files},
-		{"tmp", binary(l.Tmp), true, seen.Tmp <= l.Tmp},
-		{"workspace", binary(l.Workspace), true, seen.Workspace <= l.Workspace},
-		{"shm", binary(l.Shm), true, seen.Shm <= l.Shm},
+		{"tmp", bridge.Size(l.Tmp), true, seen.Tmp <= l.Tmp},
+		{"workspace", bridge.Size(l.Workspace), true, seen.Workspace <= l.Workspace},
+		{"shm", bridge.Size(l.Shm), true, seen.Shm <= l.Shm},
 	} {
 		how := seen.held[limit.name]
 		switch {
@@ -168,14 +169,4 @@ func (p *patient) limits(seen *sight, stopped, filled bool) {
 	if len(broken) > 0 {
 		p.note("limits", fail, "said to be in force, and are not: "+strings.Join(broken, ", "), "do not use this engine here, and report it")
 	}
-}
-
-// binary writes bytes in the largest binary unit that fits exactly.
-func binary(n int64) string {
-	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
-	i := 0
-	for i < len(units)-1 && n >= 1024 && n%1024 == 0 {
-		n, i = n/1024, i+1
-	}
-	return fmt.Sprintf("%d%s", n, units[i])
 }

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"bridge/harness"
 	"bridge/harness/toy"
 )
 
@@ -209,7 +210,7 @@ func TestTheEverythingServerOverHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(program); err != nil {
-		t.Skip("the peers from npm are not installed: make peers")
+		harness.Skip(t, "the peers from npm are not installed: make peers")
 	}
 	for mode, path := range map[string]string{"streamableHttp": "/mcp", "sse": "/sse"} {
 		t.Run(mode, func(t *testing.T) {
@@ -217,7 +218,7 @@ func TestTheEverythingServerOverHTTP(t *testing.T) {
 			cmd := exec.Command("node", program, mode)
 			cmd.Env = append(os.Environ(), "PORT="+port)
 			if err := cmd.Start(); err != nil {
-				t.Skip(err)
+				harness.Skip(t, err)
 			}
 			t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 			for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {

@@ -155,7 +155,7 @@ func TestOwn(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(dir, "python-tool")
 	if err := os.Symlink(self, link); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "servers.json")
 	text := fmt.Sprintf(`{"mcpServers": {

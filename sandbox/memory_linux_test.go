@@ -19,6 +19,8 @@ func TestMemory(t *testing.T) {
 		"at once":   "x = bytearray(1 << 30)",
 		"by list":   "x = []\nwhile True: x.append('x' * 100000)",
 		"by string": "x = 'x'\nwhile True: x += x",
+		"to the last byte": "x, size = None, 1 << 20\nwhile size > 32:\n    try:\n        while True: x = x, bytes(size)\n" +
+			"    except MemoryError: size //= 2\nraise MemoryError",
 		"children": "import os, time\nfor _ in range(8):\n    if os.fork() == 0:\n        x = bytearray(60 << 20)\n        time.sleep(60)\n" +
 			"time.sleep(60)",
 	} {
@@ -42,6 +44,7 @@ func TestMemory(t *testing.T) {
 				}
 			default:
 				t.Errorf("status %q, error %+v, loss %+v", r.Status, r.Error, r.Lost)
+				t.Log(r.Stderr.Text)
 			}
 		})
 	}

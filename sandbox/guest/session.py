@@ -6,7 +6,9 @@ import sys
 from os import _exit, getpid
 
 from _guest.code import NOTHING, Program, find_classes, make_main, trim_sources
+from _guest.errors import MCPError
 from _guest.files import Files
+from _guest.reserve import insist, reserve
 from _guest.show import show
 
 OUTPUT = 24 << 10  # bytes of output shown if the host does not say
@@ -34,7 +36,7 @@ class Session:
 
     def warm(self):
         """Load what most runs need, as long as there is nothing else to do."""
-        while self.cold and not self.wire.inbox:
+        while self.cold and not self.wire.inbox and not reserve.open:
             try:
                 self.cold.pop(0)()
             except Exception:
@@ -102,15 +104,18 @@ class Session:
             # Code has broken what the session itself needs. The run gets its
             # answer all the same.
             self.interrupts.run = None
+            reserve.tap()
             result = {"status": "error", "error": plain_error(error)}
         if self.interrupts.heard == run:
             result["interrupted"] = True
-        self.answer(result)
+        insist(self.answer, result)
 
     def answer(self, result):
         """Answer the run that is going on."""
-        identity, self.unanswered = self.unanswered, None
-        self.wire.end(identity, result)
+        left = self.wire.end(self.unanswered, result)
+        self.unanswered = None
+        for done in left:
+            done(None, MCPError("the run ended before the answer came"))
 
     def give_up(self, error):
         """Answer a run whose end was lost, so that nobody waits for it."""
@@ -149,6 +154,7 @@ class Session:
             self.interrupts.enter(run)
             self.names.saved.begin(code, self.names.within)
             program = Program(code, f"<run {run}>")
+            reserve.shut()
             namespace = self.main.__dict__
             if program.awaits:
                 return self.load_loop().run(program.run_async(namespace))
@@ -189,6 +195,8 @@ class Session:
             result = {"status": "interrupted", "error": self.describe(error)}
         except BaseException as error:
             self.interrupts.run = None
+            if isinstance(error, MemoryError):
+                reserve.tap()
             result = {"status": "error", "error": self.describe(error)}
         return result
 

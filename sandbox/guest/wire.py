@@ -9,6 +9,7 @@ from os import write as write_fd
 
 from _guest.errors import MCPError, from_wire
 from _guest.files import fetch
+from _guest.reserve import insist
 
 INFLIGHT = 256  # requests that wait for an answer at once; the host refuses more
 CARRIED = 64 << 20  # bytes of theirs, but for a single one; the host refuses more
@@ -49,7 +50,7 @@ class Wire:
 
     def write(self, kind, text):
         """Write one frame. The caller holds `output` and no signals come."""
-        view = memoryview(kind + text.encode() + b"\n")
+        view = memoryview(insist(frame, kind, text))
         while view:
             view = view[write_fd(self.control, view) :]
 
@@ -86,10 +87,8 @@ class Wire:
         self.run = run
 
     def end(self, identity, result):
-        """Answer a run. Nothing is sent for it after that."""
-        text = encode({"jsonrpc": "2.0", "id": identity, "result": result})
-        for done in self.exclusive(self._end, text):
-            done(None, MCPError("the run ended before the answer came"))
+        """Answer a run. Nothing is sent for it after that. Return who waits for answers still."""
+        return self.exclusive(self._end, encode({"jsonrpc": "2.0", "id": identity, "result": result}))
 
     def _end(self, text):
         with self.state:
@@ -216,12 +215,10 @@ class Wire:
         try:
             while True:
                 if b"\n" in buffer:
-                    *lines, rest = bytes(buffer).split(b"\n")
-                    buffer = bytearray(rest)
+                    *lines, buffer = insist(buffer.split, b"\n")
                     for line in lines:
-                        self.receive(understand(line))
-                data = self.read(buffer)
-                if not data:
+                        self.receive(insist(understand, line))
+                if not self.read(buffer):
                     _exit(0)
         except BaseException as error:
             text = f"the wire of the session broke: {type(error).__name__}: {error}\n"
@@ -233,8 +230,8 @@ class Wire:
     def read(self, buffer):
         """Read until at least one line is complete."""
         while True:
-            data = read_fd(self.source, 1 << 18)
-            buffer += data
+            data = insist(read_fd, self.source, 1 << 18)
+            insist(buffer.extend, data)
             if not data or b"\n" in data:
                 return data
 
@@ -242,7 +239,7 @@ class Wire:
         """Act on one frame of the host."""
         method = message.get("method")
         if method == "run":
-            self.inbox.append(message)
+            insist(self.inbox.append, message)
             if self.mail.locked():
                 self.mail.release()
         elif method == "interrupt":
@@ -269,15 +266,20 @@ class Wire:
             return
         error = message.get("error")
         if error is None:
-            done(message.get("result"), None)
+            insist(done, message.get("result"), None)
         else:
-            done(None, from_wire(error))
+            insist(done, None, insist(from_wire, error))
 
     def receive_run(self):
         """Wait for the next run request."""
         while not self.inbox:
             self.mail.acquire()
         return self.inbox.popleft()
+
+
+def frame(kind, text):
+    """Return the line of a frame."""
+    return kind + text.encode() + b"\n"
 
 
 def understand(line):

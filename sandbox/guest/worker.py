@@ -6,6 +6,7 @@ import sys
 from fcntl import F_DUPFD_CLOEXEC, fcntl
 
 from _guest.interrupts import Interrupts
+from _guest.reserve import reserve
 from _guest.streams import Streams
 from _guest.wire import Wire
 
@@ -24,6 +25,7 @@ def main(params, rest, pipes):
     # A child made by os.fork has no business on the wire.
     os.register_at_fork(before=streams.flush, after_in_child=lambda: sever(wire, interrupts))
     prepare()
+    reserve.shut()
     _thread.start_new_thread(wire.listen, ())
     version = ".".join(map(str, sys.version_info[:3]))
     wire.notify("ready", {"python": version, "implementation": sys.implementation.name})
@@ -43,6 +45,7 @@ def serve(session):
             # No memory, perhaps, or a signal handler of the session's code
             # that raised while its run was ending.
             session.interrupts.run = None
+            reserve.tap()
             leftover()
             session.give_up(error)
 

@@ -4,17 +4,44 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
+
+	"bridge/policy"
+	"bridge/upstream"
 )
 
-// newLog is the log on stderr, at the level of MCP_BRIDGE_LOG_LEVEL, or the
+const logVariable = "MCP_BRIDGE_LOG_LEVEL"
+
+// newLog is the log on stderr, at the level that the environment names, or the
 // usual one of the command.
 func newLog(usual slog.Level) (*slog.Logger, error) {
-	level, err := logLevel(os.Getenv("MCP_BRIDGE_LOG_LEVEL"), usual)
+	level, err := logLevel(os.Getenv(logVariable), usual)
 	if err != nil {
 		return nil, err
 	}
-	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})), nil
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	strangers(log, os.Environ())
+	return log, nil
+}
+
+// strangers tells of variables with a value whose names only look like those
+// of the bridge.
+func strangers(log *slog.Logger, environ []string) {
+	const prefix = "MCP_BRIDGE_"
+	known := append(policy.Variables(), logVariable, AllowSelf, upstream.Marker)
+	for i := range known {
+		known[i] = strings.TrimPrefix(known[i], prefix)
+	}
+	for _, e := range environ {
+		name, value, _ := strings.Cut(e, "=")
+		rest, ours := strings.CutPrefix(name, prefix)
+		if !ours || value == "" || slices.Contains(known, rest) {
+			continue
+		}
+		hint := `"bridge schema" lists those that there are` + strings.Replace(policy.DidYouMean(rest, known), "mean ", "mean "+prefix, 1)
+		log.Warn("a variable of the environment is not one of the bridge's", "name", name, "hint", hint)
+	}
 }
 
 func logLevel(name string, usual slog.Level) (slog.Level, error) {
@@ -30,5 +57,5 @@ func logLevel(name string, usual slog.Level) (slog.Level, error) {
 	case "error":
 		return slog.LevelError, nil
 	}
-	return usual, fmt.Errorf("MCP_BRIDGE_LOG_LEVEL: %q is no level; levels: debug, info, warn, error", name)
+	return usual, fmt.Errorf("%s: %q is no level; levels: debug, info, warn, error", logVariable, name)
 }

@@ -57,6 +57,15 @@ func variables() []variable {
 	}
 }
 
+// Variables are the names of the environment variables that make choices.
+func Variables() []string {
+	var names []string
+	for _, v := range variables() {
+		names = append(names, v.name)
+	}
+	return names
+}
+
 // Overrides are the choices that an environment makes, as os.Environ has it.
 // Variables that are empty make none. Those that are malformed, or contradict
 // each other, are reported as Errors, each with the variable as its file.

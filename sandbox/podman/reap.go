@@ -29,24 +29,16 @@ func (e *Engine) reap(ctx context.Context, socket string) (*reaper.Keeper, error
 	if err != nil && socket == "" {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "bridge-podman-")
-	if err != nil {
-		return nil, err
-	}
-	o := reaper.Orders{
+	k, err := reaper.Start(ctx, reaper.Orders{
 		Socket:     socket,
 		Containers: "/v4.0.0/libpod/containers",
 		Force:      "force=true&ignore=true&timeout=0",
 		Label:      owner.Label + "=" + e.owner,
 		Podman:     program,
-		Dir:        dir,
-	}
-	if socket == "" {
-		o.Socket, o.Serve = filepath.Join(dir, "podman.sock"), true
-	}
-	k, err := reaper.Start(ctx, o, environ())
+		Serve:      socket == "",
+		Folder:     "bridge-podman-",
+	}, environ())
 	if err != nil {
-		os.RemoveAll(dir)
 		return nil, err
 	}
 	e.mu.Lock()

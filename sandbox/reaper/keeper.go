@@ -1,7 +1,6 @@
 package reaper
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strings"
 	"sync"
 )
 
@@ -46,26 +44,27 @@ func Start(ctx context.Context, o Orders, env []string) (*Keeper, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting the process that removes what a killed bridge leaves: %w", err)
 	}
-	k := &Keeper{Socket: o.Socket, Dir: o.Dir, orders: orders, ended: make(chan struct{})}
-	stop := context.AfterFunc(ctx, func() { cmd.Process.Kill() })
-	err = json.NewEncoder(orders).Encode(o)
-	var word string
-	if err == nil {
-		word, err = bufio.NewReader(status).ReadString('\n')
+	k := &Keeper{orders: orders, ended: make(chan struct{})}
+	// It takes back itself what it has begun.
+	stop := context.AfterFunc(ctx, func() { orders.Close() })
+	var a answer
+	if err = json.NewEncoder(orders).Encode(o); err == nil {
+		err = json.NewDecoder(status).Decode(&a)
 	}
 	go func() {
 		defer close(k.ended)
 		cmd.Wait()
 	}()
-	if stop() && word == ready {
+	if stop() && err == nil && a.Error == "" {
+		k.Socket, k.Dir = a.Socket, a.Dir
 		return k, nil
 	}
 	k.Close()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if word = strings.TrimSpace(word); word != "" {
-		return nil, errors.New(word)
+	if a.Error != "" {
+		return nil, errors.New(a.Error)
 	}
 	return nil, fmt.Errorf("the process that removes what a killed bridge leaves ended at once: %w", err)
 }

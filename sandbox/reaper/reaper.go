@@ -14,20 +14,18 @@ package reaper
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"syscall"
 )
 
 const (
 	// Name is argv[0] of a reaper.
 	Name = "bridge-reaper"
-
-	// ready is what a reaper says when it has begun; anything else is why it
-	// has not.
-	ready = "ready\n"
 
 	// done is what it is told when there is nothing to remove.
 	done = "done\n"
@@ -42,8 +40,15 @@ type Orders struct {
 
 	// Of podman alone.
 	Podman string // the program, "" if there is none
-	Serve  bool   // whether the service has to be started
-	Dir    string // a folder to be removed in the end
+	Serve  bool   // whether the service has to be started, on a socket in the folder
+	Folder string // what the name of the temporary folder begins with that it makes, "" for none
+}
+
+// An answer is what a reaper says, in a line, when it has begun or cannot.
+type answer struct {
+	Socket string // of the engine
+	Dir    string // the folder that it has made, and removes in the end
+	Error  string // why it has not begun
 }
 
 // init runs the reaper, and does not return, in a process that was started as
@@ -56,6 +61,8 @@ func init() {
 	// thread which started it.
 	runtime.LockOSThread()
 	debug.SetGCPercent(20)
+	// Nor does it end because nobody reads what it says.
+	signal.Ignore(syscall.SIGPIPE)
 	os.Exit(run(os.Stdin, os.Stdout))
 }
 
@@ -66,22 +73,34 @@ func run(in io.Reader, out io.WriteCloser) int {
 	if err != nil || json.Unmarshal(line, &o) != nil {
 		return 1
 	}
-	var s *service
-	if o.Dir != "" {
-		defer os.RemoveAll(o.Dir)
+	over := make(chan string, 1) // the last that the bridge says
+	go func() {
+		word, _ := lines.ReadString('\n')
+		over <- word
+	}()
+	a := answer{Socket: o.Socket}
+	say := json.NewEncoder(out)
+	if o.Folder != "" {
+		if a.Dir, err = os.MkdirTemp("", o.Folder); err != nil {
+			say.Encode(answer{Error: err.Error()})
+			return 1
+		}
+		defer os.RemoveAll(a.Dir)
 	}
 	if o.Serve {
-		if s, err = serve(o); err != nil {
-			fmt.Fprintln(out, err)
+		a.Socket = filepath.Join(a.Dir, "podman.sock")
+		s, err := serve(o.Podman, a, over)
+		if err != nil {
+			say.Encode(answer{Error: err.Error()})
 			return 1
 		}
 		defer s.end()
 	}
-	fmt.Fprint(out, ready)
+	say.Encode(a)
 	out.Close()
-	if word, _ := lines.ReadString('\n'); word == done {
-		return 0
+	if <-over != done {
+		o.Socket = a.Socket
+		o.obey()
 	}
-	o.obey()
 	return 0
 }

@@ -16,7 +16,7 @@ const (
 	coming = 20 * time.Second
 
 	// going is how long it may take to end.
-	going = 3 * time.Second
+	going = time.Second
 )
 
 // A service is a podman system service that this process has started.
@@ -25,16 +25,17 @@ type service struct {
 	ended chan struct{}
 }
 
-// serve starts a service and waits until it listens. Should all else fail, it
-// ends by itself when nobody has asked it anything for some minutes.
-func serve(o Orders) (*service, error) {
+// serve starts a service and waits until it listens, or until the bridge is
+// gone, which then has asked it for nothing. Should all else fail, it ends by
+// itself when nobody has asked it anything for some minutes.
+func serve(podman string, a answer, over <-chan string) (*service, error) {
 	// A file, since a pipe may be kept open by processes that stay.
-	said, err := os.Create(filepath.Join(o.Dir, "service.log"))
+	said, err := os.Create(filepath.Join(a.Dir, "service.log"))
 	if err != nil {
 		return nil, err
 	}
 	defer said.Close()
-	cmd := exec.Command(o.Podman, "--remote=false", "system", "service", "--time=300", "unix://"+o.Socket)
+	cmd := exec.Command(podman, "--remote=false", "system", "service", "--time=300", "unix://"+a.Socket)
 	cmd.Dir = "/"
 	cmd.Stderr = said
 	cmd.SysProcAttr = bound()
@@ -47,13 +48,16 @@ func serve(o Orders) (*service, error) {
 		cmd.Wait()
 	}()
 	for begun := time.Now(); time.Since(begun) < coming; {
-		if c, err := net.Dial("unix", o.Socket); err == nil {
+		if c, err := net.Dial("unix", a.Socket); err == nil {
 			c.Close()
 			return s, nil
 		}
 		select {
 		case <-s.ended:
 			return nil, errors.New(lastLine(said.Name()))
+		case <-over:
+			s.end()
+			return nil, errors.New("nobody waits for it any more")
 		case <-time.After(5 * time.Millisecond):
 		}
 	}

@@ -61,8 +61,9 @@ func init() {
 	// thread which started it.
 	runtime.LockOSThread()
 	debug.SetGCPercent(20)
-	// Nor does it end because nobody reads what it says.
-	signal.Ignore(syscall.SIGPIPE)
+	// Nor does it end because nobody reads what it says. Ignored, the signal
+	// would be so in all that it starts.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	os.Exit(run(os.Stdin, os.Stdout))
 }
 

@@ -33,7 +33,7 @@ const (
 type service struct {
 	place   place
 	conn    context.Context // carries the connection, as the bindings want it
-	info    *define.Info
+	host    host
 	keeper  *reaper.Keeper // nil for a service that a reaper cannot reach
 	own     bool           // whether it is one that we have started
 	rootful bool           // whether it was sought with leave to run as root
@@ -58,8 +58,6 @@ func (j joined) Value(key any) any {
 	return j.conn.Value(key)
 }
 
-func (s *service) rootless() bool { return s.info.Host.Security.Rootless }
-
 // local tells whether the service sees the files and the processes that we see.
 func (s *service) local() bool { return s.place.socket() != "" && !s.place.guest }
 
@@ -72,7 +70,7 @@ func (s *service) close() {
 
 // allowed tells whether the spec lets this service be used.
 func (s *service) allowed(spec sandbox.Spec) error {
-	if s.rootless() || spec.Rootful || os.Geteuid() == 0 || s.place.guest {
+	if s.host.rootless || spec.Rootful || os.Geteuid() == 0 || s.place.guest {
 		return nil
 	}
 	return fmt.Errorf("podman at %s runs as root, which the profile does not allow; set rootful: true in the profile, or start your own: systemctl --user start podman.socket", s.place.name)
@@ -182,10 +180,30 @@ func (e *Engine) watch(ctx context.Context, s *service) (err error) {
 	return err
 }
 
-// dial connects and asks the service about itself.
+// dial connects and finds out about the service's host: from the service,
+// unless it is podman's own on this machine and as we are, for it takes longer
+// to tell than to start a container.
 func dial(ctx context.Context, p place) (*service, error) {
-	asking, end := context.WithTimeout(ctx, recall)
-	defer end()
+	s, near, err := open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if near && p.usual {
+		if s.host, err = ownHost(); err == nil {
+			return s, nil
+		}
+	}
+	info, err := s.about(ctx)
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	s.host = hostOf(info)
+	return s, nil
+}
+
+// open connects, and tells whether it is a process of ours that listens.
+func open(ctx context.Context, p place) (s *service, near bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	// The bindings try three times, with pauses; that nobody listens is known
@@ -193,24 +211,30 @@ func dial(ctx context.Context, p place) (*service, error) {
 	if path := p.socket(); path != "" {
 		c, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 		if err != nil {
-			return nil, cause(err)
+			return nil, false, cause(err)
 		}
+		near = ours(c)
 		c.Close()
 	}
 	conn, err := bindings.NewConnectionWithOptions(ctx, p.options)
 	if err != nil {
-		return nil, cause(err)
+		return nil, false, cause(err)
 	}
-	s := &service{place: p, conn: conn}
-	s.info, err = system.Info(s.with(asking), nil)
-	if err == nil && s.info.Host == nil {
+	return &service{place: p, conn: conn}, near, nil
+}
+
+// about asks the service about itself.
+func (s *service) about(ctx context.Context) (*define.Info, error) {
+	ctx, cancel := context.WithTimeout(ctx, recall)
+	defer cancel()
+	info, err := system.Info(s.with(ctx), nil)
+	if err == nil && (info.Host == nil || info.Host.CgroupsVersion == "") {
 		err = errors.New("it says nothing about its host")
 	}
 	if err != nil {
-		s.close()
 		return nil, fmt.Errorf("asking podman about itself: %w", cause(err))
 	}
-	return s, nil
+	return info, nil
 }
 
 // cause is the reason of a connection that failed, without the path, which

@@ -33,14 +33,18 @@ func (e *Engine) Describe(ctx context.Context, spec sandbox.Spec) (Facts, error)
 	if err != nil {
 		return Facts{}, err
 	}
-	host := s.info.Host
+	info, err := s.about(ctx)
+	if err != nil {
+		return Facts{}, err
+	}
+	host := info.Host
 	f := Facts{
 		Endpoint: s.place.name,
 		Own:      s.own,
-		Version:  s.info.Version.Version,
+		Version:  info.Version.Version,
 		API:      bindings.ServiceVersion(s.conn).String(),
 		System:   host.OS + "/" + host.Arch + ", " + host.Kernel,
-		Rootless: s.rootless(),
+		Rootless: host.Security.Rootless,
 		Cgroup:   host.CgroupsVersion,
 		Driver:   host.CgroupManager,
 		Seccomp:  host.Security.SECCOMPEnabled,

@@ -2,6 +2,7 @@ package podman
 
 import (
 	"maps"
+	"net"
 	"strings"
 	"testing"
 
@@ -110,4 +111,33 @@ func TestPreparedAndGone(t *testing.T) {
 		t.Errorf("%q, ended with %+v\n%s", out, exit, stderr)
 	}
 	enginetest.Within(t, func() []string { return owned(t, e.owner) })
+}
+
+// TestOwnHost asks a service of our own what its host is, which is otherwise
+// taken to be as we find it ourselves.
+func TestOwnHost(t *testing.T) {
+	e := newEngine(t)
+	e.places = nowhere
+	s, err := e.own(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	c, err := net.Dial("unix", s.place.socket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if !ours(c) {
+		t.Error("it is none of our processes")
+	}
+	info, err := s.about(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := *s
+	asked.host = hostOf(info)
+	if asked.host.rootless != s.host.rootless || asked.host.v1 != s.host.v1 || !maps.Equal(asked.holds(), s.holds()) {
+		t.Errorf("podman says %+v, we find %+v", asked.host, s.host)
+	}
 }

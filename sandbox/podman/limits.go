@@ -6,7 +6,22 @@ import (
 	"strings"
 
 	"bridge/sandbox"
+
+	"github.com/containers/podman/v5/libpod/define"
 )
+
+// A host is what decides how a service can hold limits.
+type host struct {
+	rootless    bool
+	v1          bool     // of cgroups
+	controllers []string // of cgroups, that the service may use
+}
+
+// hostOf is the host as the service describes it.
+func hostOf(info *define.Info) host {
+	h := info.Host
+	return host{rootless: h.Security.Rootless, v1: h.CgroupsVersion == "v1", controllers: h.CgroupControllers}
+}
 
 // holds tells how the service holds each limit, "" where it does not.
 func (s *service) holds() map[string]string {
@@ -14,12 +29,11 @@ func (s *service) holds() map[string]string {
 		"memory": "", "cpus": "", "pids": "rlimit",
 		"files": "rlimit", "tmp": "tmpfs", "workspace": "tmpfs", "shm": "tmpfs",
 	}
-	host := s.info.Host
-	if s.rootless() && host.CgroupsVersion == "v1" {
+	if s.host.rootless && s.host.v1 {
 		return held
 	}
 	for name, controller := range map[string]string{"memory": "memory", "cpus": "cpu", "pids": "pids"} {
-		if slices.Contains(host.CgroupControllers, controller) {
+		if slices.Contains(s.host.controllers, controller) {
 			held[name] = "cgroup"
 		}
 	}
@@ -36,7 +50,7 @@ func (s *service) fits(spec sandbox.Spec) error {
 		return nil
 	}
 	why := "its cgroups are not delegated; run: systemctl --user restart podman.socket on a machine that delegates them, or use a podman that runs as root, with rootful: true"
-	if s.info.Host.CgroupsVersion == "v1" {
+	if s.host.v1 {
 		why = "rootless on cgroup v1; use a machine with cgroup v2, or a podman that runs as root, with rootful: true"
 	}
 	return fmt.Errorf("podman cannot hold the limits of %s: %s", strings.Join(loose, ", "), why)

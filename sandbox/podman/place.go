@@ -19,6 +19,7 @@ type place struct {
 	options bindings.Options
 	asked   bool // somebody has named it: no other is tried in its stead
 	guest   bool // in a virtual machine: root there is not root here
+	usual   bool // where podman listens by itself
 }
 
 // socket is the path of a place that is a socket of this machine, else "".
@@ -30,8 +31,9 @@ func (p place) socket() string {
 	return filepath.Join("/", path)
 }
 
+// unixPlace is a socket where podman listens by itself.
 func unixPlace(path string) place {
-	return place{name: path, options: bindings.Options{URI: "unix://" + path}}
+	return place{name: path, options: bindings.Options{URI: "unix://" + path}, usual: true}
 }
 
 // places are where to look, in order. What somebody has named is the only one.

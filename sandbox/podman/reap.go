@@ -53,7 +53,9 @@ func (e *Engine) own(ctx context.Context) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := dial(ctx, place{name: "the bridge's own podman system service", options: unixPlace(k.Socket).options})
+	p := unixPlace(k.Socket)
+	p.name = "the bridge's own podman system service"
+	s, err := dial(ctx, p)
 	if err != nil {
 		e.forget(k)
 		return nil, err

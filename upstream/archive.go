@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // archive is a folder in which catalogs are kept from one bridge to the next, a
@@ -15,8 +16,13 @@ import (
 // call the server itself is asked.
 type archive struct{ dir string }
 
-// maxKept bounds a file of an archive, in bytes.
-const maxKept = 32 << 20
+const (
+	// maxKept bounds a file of an archive, in bytes.
+	maxKept = 32 << 20
+
+	// keptFor is how long a catalog is kept of a server that does not run.
+	keptFor = 90 * 24 * time.Hour
+)
 
 // kept is the content of a file.
 type kept struct {
@@ -117,9 +123,22 @@ func (a *archive) save(def Definition, c *catalog) error {
 	}
 	file := a.file(def)
 	if old, err := os.ReadFile(file); err == nil && string(old) == string(text) {
-		return nil
+		now := time.Now()
+		return os.Chtimes(file, now, now)
 	}
+	a.prune()
 	return replace(file, text)
+}
+
+// prune removes what has not been kept again for long: the server is gone, or
+// its definition is another one.
+func (a *archive) prune() {
+	files, _ := filepath.Glob(filepath.Join(a.dir, "*.json"))
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil && time.Since(info.ModTime()) > keptFor {
+			os.Remove(file)
+		}
+	}
 }
 
 // recall takes the catalog of a server from the archive, once.

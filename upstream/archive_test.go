@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestCatalogsAreKept tells that a later set knows the tools of a server that
@@ -65,5 +66,33 @@ func TestCatalogsAreKept(t *testing.T) {
 	third.Keep(state)
 	if again, err := third.Tools(t.Context(), "toy"); err != nil || names(again) != names(before) {
 		t.Errorf("tools = %s, %v", names(again), err)
+	}
+}
+
+// TestOldCatalogsGo tells that a catalog is removed that was not kept again for
+// long, and that one which is kept again, though it is the same, stays.
+func TestOldCatalogsGo(t *testing.T) {
+	a := &archive{t.TempDir()}
+	save := func(name string) string {
+		def := Definition{Name: name}
+		if err := a.save(def, &catalog{}); err != nil {
+			t.Fatal(err)
+		}
+		return a.file(def)
+	}
+	gone, used := save("gone"), save("used")
+	old := time.Now().Add(-keptFor - time.Hour)
+	for _, file := range []string{gone, used} {
+		if err := os.Chtimes(file, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save("used")
+	save("new")
+	if _, err := os.Stat(gone); err == nil {
+		t.Error("the old one is there")
+	}
+	if _, err := os.Stat(used); err != nil {
+		t.Error(err)
 	}
 }

@@ -38,6 +38,10 @@ func TestMain(m *testing.M) {
 // tests are run, with spaces between them. All are if it is empty.
 const Engines = "BRIDGE_TEST_ENGINES"
 
+// Pull is the variable of the environment that names an image with Python in a
+// registry, for the engines to fetch.
+const Pull = "BRIDGE_TEST_PULL"
+
 // forEachEngine runs a test on each engine that is wanted and present.
 func forEachEngine(t *testing.T, test func(t *testing.T, engine sandbox.Engine)) {
 	own := image.Name(containerfile)
@@ -77,7 +81,8 @@ func TestScript(t *testing.T) {
 			"memory":   holdsMemory(t, engine),
 			"npm":      present(peers),
 			"jq":       name != native.Name || found("jq"),
-		}, map[string]string{"NPM": peers, "MCP_BRIDGE_RUNTIME": name}, prepare)
+			"pull":     os.Getenv(Pull) != "",
+		}, map[string]string{"NPM": peers, "PULL": os.Getenv(Pull), "MCP_BRIDGE_RUNTIME": name}, prepare)
 	})
 }
 

@@ -11,8 +11,12 @@ import (
 	"bridge/sandbox"
 )
 
-// startTimeout bounds the start of a sandbox. It is not the run's own time.
-const startTimeout = 60 * time.Second
+// startTimeout bounds the start of a sandbox, fetchTimeout that of one whose
+// image may have to be fetched. They are not the run's own time.
+const (
+	startTimeout = 60 * time.Second
+	fetchTimeout = 30 * time.Minute
+)
 
 // impatience is how long a run waits for its turn before one that waits for an
 // absent agent is given up.
@@ -54,6 +58,19 @@ type opening struct {
 	box  *sandbox.Session
 	err  error
 	used bool // a run has been started in it
+	news news // of what takes long
+}
+
+// news are what an engine says while it starts a sandbox. What nobody takes is
+// dropped.
+type news chan string
+
+func (n news) Write(text []byte) (int, error) {
+	select {
+	case n <- string(text):
+	default:
+	}
+	return len(text), nil
 }
 
 func newSession(setup Setup, g *gate, log *slog.Logger) *session {
@@ -80,7 +97,7 @@ func (s *session) open() *opening {
 	if s.box != nil && !s.box.ended() {
 		return s.box
 	}
-	o := &opening{done: make(chan struct{})}
+	o := &opening{done: make(chan struct{}), news: make(news, 256)}
 	s.box = o
 	ahead := s.ahead
 	if err := s.ctx.Err(); err != nil {
@@ -91,10 +108,14 @@ func (s *session) open() *opening {
 	engine, spec := s.setup.Engine, s.kept.show(Spec(s.setup.Profile))
 	s.running.Go(func() {
 		defer close(o.done)
-		ctx, cancel := context.WithTimeout(s.ctx, startTimeout)
+		limit := startTimeout
+		if spec.Pull {
+			limit = fetchTimeout
+		}
+		ctx, cancel := context.WithTimeout(s.ctx, limit)
 		defer cancel()
 		began := time.Now()
-		o.box, o.err = sandbox.Open(ctx, engine, spec, s.gate.serve)
+		o.box, o.err = sandbox.Open(sandbox.WithNews(ctx, o.news), engine, spec, s.gate.serve)
 		if s.ctx.Err() != nil {
 			return // the bridge is closing, which is no news
 		}
@@ -116,6 +137,23 @@ func (s *session) prepare(engine sandbox.Engine, spec sandbox.Spec) {
 	defer cancel()
 	if err := sandbox.Prepare(ctx, engine, spec); err != nil && s.ctx.Err() == nil {
 		s.log.Info("the next sandbox could not be prepared", "engine", engine.Name(), "err", err)
+	}
+}
+
+// wait returns when the sandbox is there or has failed, and passes on what there
+// is to tell meanwhile. It is false if the context ends first.
+func (o *opening) wait(ctx context.Context, stream Stream) bool {
+	for {
+		select {
+		case <-o.done:
+			return true
+		case <-ctx.Done():
+			return false
+		case text := <-o.news:
+			if stream != nil {
+				stream("stderr", text, 0)
+			}
+		}
 	}
 }
 
@@ -171,9 +209,7 @@ func (s *session) run(ctx context.Context, r Request, stream Stream, ask Ask) *R
 	s.rest()
 	for {
 		o := s.open()
-		select {
-		case <-o.done:
-		case <-ctx.Done():
+		if !o.wait(ctx, stream) {
 			return report.cancelled()
 		}
 		if o.err != nil {

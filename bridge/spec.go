@@ -20,6 +20,7 @@ func Spec(p *policy.Profile) sandbox.Spec {
 		},
 		Mounts:      mounts(p.Mounts),
 		Image:       p.Image,
+		Pull:        p.Pull,
 		Rootful:     p.Rootful,
 		Enforced:    p.Limits.Enforced,
 		User:        p.User,

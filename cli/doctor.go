@@ -83,6 +83,7 @@ func (c *choice) examine(wait time.Duration) [][]check {
 	spec := sandbox.Spec{Label: "doctor"}
 	if p != nil {
 		spec = bridge.Spec(p)
+		spec.Pull = false // to look is not to fetch
 	}
 	patients := make([]*patient, len(engines))
 	done := make(chan struct{})

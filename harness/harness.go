@@ -20,7 +20,7 @@ import (
 const Require = "BRIDGE_TEST_REQUIRE"
 
 // engineVariables tell clients of podman and docker where these are.
-var engineVariables = []string{"XDG_RUNTIME_DIR", "CONTAINER_HOST", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF", "DOCKER_HOST"}
+var engineVariables = []string{"XDG_RUNTIME_DIR", "CONTAINER_HOST", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF", "CONTAINERS_REGISTRIES_CONF", "DOCKER_HOST"}
 
 // RunDir runs the scenarios of a folder. The commands are those of testscript and
 // those listed in Commands; the conditions and the variables are those given.
@@ -69,7 +69,10 @@ func setUp(e *testscript.Env, file string) error {
 	e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, "home", ".config"))
 	// Where engines listen is the machine's to say.
 	for _, name := range engineVariables {
-		e.Setenv(name, os.Getenv(name))
+		// Podman takes one that is empty for the name of a file.
+		if value := os.Getenv(name); value != "" {
+			e.Setenv(name, value)
+		}
 	}
 	names, err := variables(e.Vars, file)
 	if err != nil {

@@ -113,7 +113,7 @@ func (l *loader) crossEngine(profile setting, path []string) {
 	case "podman", "docker":
 		refuse("python", fmt.Sprintf("a Python of the host is for the engine native, and this profile has %s, whose Python is that of the image", engine))
 	case "native":
-		for _, name := range []string{"image", "security"} {
+		for _, name := range []string{"image", "pull", "security"} {
 			refuse(name, "it is for the engines podman and docker, and this profile has native")
 		}
 		if user := profile.field("user"); withGroup(user.text()) != withGroup(setting{written: user.usual}.text()) {

@@ -141,6 +141,7 @@ func (l *loader) profile(name string, s setting, servers map[string]Server) *Pro
 		Engine:      s.field("engine").text(),
 		Python:      s.field("python").text(),
 		Image:       s.field("image").text(),
+		Pull:        s.field("pull").text() == "missing",
 		Rootful:     s.field("rootful").truth(),
 		User:        withGroup(s.field("user").text()),
 		Security:    s.field("security").texts(),

@@ -108,13 +108,14 @@ servers: off: {url: "http://[::1]:80", transport: "sse", disabled: true}
 		{"a container", `profiles: p: {
 	engine:  "podman"
 	image:   "registry.example:5000/team/python@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	pull:    "missing"
 	rootful: true
 	user:    "1000"
 	security: ["label=level:s0:c100,c200", "mask=/proc/cpuinfo"]
 	mounts: [{source: "/srv/data", target: "/data"}, {source: "~/out", target: "/out", writable: true, relabel: true}]
 	limits: enforced: true
 }`, func(p *Profile) {
-			p.Engine, p.Rootful, p.User, p.Limits.Enforced = "podman", true, "1000:1000", true
+			p.Engine, p.Pull, p.Rootful, p.User, p.Limits.Enforced = "podman", true, true, "1000:1000", true
 			p.Image = "registry.example:5000/team/python@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 			p.Security = []string{"label=level:s0:c100,c200", "mask=/proc/cpuinfo"}
 			p.Mounts = []Folder{{Source: "/srv/data", Target: "/data"}, {Source: "~/out", Target: "/out", Writable: true, Relabel: true}}
@@ -184,7 +185,7 @@ func TestFiles(t *testing.T) {
 		{"team/", "team/b.cue" + mistake},
 		{"./team", "./team/b.cue" + mistake},
 		{dir + "/team", dir + "/team/b.cue" + mistake},
-		{"bad.cue team", "bad.cue:1:14: profiles.a.x: unknown field; fields: audit, bytes, calls, description, discover, engine, format, image, limits, memory, mounts, output, parallel, python, rootful, security, servers, session, state, timeout, user\nteam/b.cue" + mistake},
+		{"bad.cue team", "bad.cue:1:14: profiles.a.x: unknown field; fields: audit, bytes, calls, description, discover, engine, format, image, limits, memory, mounts, output, parallel, pull, python, rootful, security, servers, session, state, timeout, user\nteam/b.cue" + mistake},
 		{"none.cue empty team", "none.cue: no such file or folder\nempty: no .cue file in this folder"},
 		{"big.cue", "big.cue: larger than 1048576 bytes, the most a policy file may have"},
 		{os.DevNull, os.DevNull + ": not a regular file"},

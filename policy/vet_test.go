@@ -37,7 +37,7 @@ team.cue:2:43: profiles.x.servers.github.tools.get.descripton: unknown field; di
 		{"unknown in a pattern", servers + "profiles: x: servers: github: tools: [=~\"^get_\"]: when: \"d\"\n", `
 team.cue:2:51: profiles.x.servers.github.tools[=~"^get_"].when: unknown field; fields: args, bytes, calls, confirm, description, destructive, idempotent, openWorld, readOnly, result, sha256, sum, timeout`},
 		{"a pattern where names are fixed", "profiles: x: [_]: 5\n", `
-team.cue:1:14: profiles.x[_]: no field here has a name of one's own; fields: audit, bytes, calls, description, discover, engine, format, image, limits, memory, mounts, output, parallel, python, rootful, security, servers, session, state, timeout, user`},
+team.cue:1:14: profiles.x[_]: no field here has a name of one's own; fields: audit, bytes, calls, description, discover, engine, format, image, limits, memory, mounts, output, parallel, pull, python, rootful, security, servers, session, state, timeout, user`},
 
 		{"rules for arguments that nothing matches", "import \"strings\"\n" + servers + `profiles: x: servers: github: tools: {
 	a: args: {n: >5 & <3, m?: >5 & <3, never?: _|_, s!: string & 1}
@@ -228,14 +228,15 @@ team.cue:5:90: profiles.d.mounts.1.writable: invalid value "yes" (string, want b
 team.cue:6:13: profiles.e.mounts: invalid value {…} (struct, want list)`},
 		{"engines and what they do not have", `profiles: {
 	a: {engine: "podman", python: "/usr/bin/python3"}
-	b: {engine: "native", image: "python", user: "1000", security: []}
+	b: {engine: "native", image: "python", user: "1000", security: [], pull: "never"}
 	c: {engine: "native", user: "65534"}
 }
 `, `
 team.cue:2:32: profiles.a.python: a Python of the host is for the engine native, and this profile has podman, whose Python is that of the image
 team.cue:3:31: profiles.b.image: it is for the engines podman and docker, and this profile has native
 team.cue:3:47: profiles.b.user: it is for the engines podman and docker, and this profile has native
-team.cue:3:65: profiles.b.security: it is for the engines podman and docker, and this profile has native`},
+team.cue:3:65: profiles.b.security: it is for the engines podman and docker, and this profile has native
+team.cue:3:75: profiles.b.pull: it is for the engines podman and docker, and this profile has native`},
 		{"left open", `profiles: {
 	a: limits: {memory: >=1Gi, pids?: <64, cpus?: 0.5, shm: *1 | >=1}
 	b: {image: =~"^localhost/", session: {persist?: false, idle?: <=3600}}

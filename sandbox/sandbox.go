@@ -21,6 +21,7 @@ type Spec struct {
 	Mounts []Mount
 
 	Image    string // of a container engine, by name or digest; "" is the bridge's own
+	Pull     bool   // whether a container engine fetches an Image that it does not have
 	Rootful  bool   // whether a container engine that runs as root may be used
 	Enforced bool   // whether a limit that the host cannot hold is an error
 

@@ -69,6 +69,9 @@ func (e *Engine) Name() string { return Name }
 // Ready asks the daemon whether it could make the sandbox.
 func (e *Engine) Ready(ctx context.Context, spec sandbox.Spec) error {
 	_, err := e.plan(ctx, spec)
+	if missing := (*absent)(nil); spec.Pull && errors.As(err, &missing) {
+		return nil
+	}
 	return err
 }
 
@@ -76,6 +79,12 @@ func (e *Engine) Ready(ctx context.Context, spec sandbox.Spec) error {
 // its Python is being executed.
 func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (sandbox.Sandbox, error) {
 	p, err := e.plan(ctx, spec)
+	if missing := (*absent)(nil); spec.Pull && errors.As(err, &missing) {
+		if err := missing.fetch(ctx); err != nil {
+			return nil, err
+		}
+		p, err = e.plan(ctx, spec)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func (e *Engine) Build(ctx context.Context, b Build) error {
 		return fmt.Errorf("building image %q on docker: %s", b.Tag, strings.TrimPrefix(err.Error(), "Error response from daemon: "))
 	}
 	defer got.Body.Close()
-	if err := b.follow(got.Body); err != nil {
+	if err := follow(got.Body, b.Output); err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -90,16 +90,16 @@ func buildFolder(containerfile []byte) (io.Reader, error) {
 // uncolored takes out the red of what a build writes to its stderr.
 var uncolored = strings.NewReplacer("\x1b[91m", "", "\x1b[0m", "")
 
-// follow passes on what the builder says, and finds out whether it succeeded:
-// that is known only at the end, long after the answer's status.
-func (b Build) follow(body io.Reader) error {
+// follow passes on what the daemon says of what it is at, and finds out whether
+// it succeeded: that is known only at the end, long after the answer's status.
+func follow(body io.Reader, to io.Writer) error {
 	messages := json.NewDecoder(body)
 	for {
 		var m jsonstream.Message
 		if err := messages.Decode(&m); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
-			return fmt.Errorf("the builder's answer ended early: %w", err)
+			return fmt.Errorf("its answer ended early: %w", err)
 		}
 		if m.Error != nil {
 			return m.Error
@@ -111,8 +111,8 @@ func (b Build) follow(body io.Reader) error {
 				continue // a bar, many times a second
 			}
 		}
-		if b.Output != nil && text != "" {
-			if _, err := io.WriteString(b.Output, text); err != nil {
+		if to != nil && text != "" {
+			if _, err := io.WriteString(to, text); err != nil {
 				return err
 			}
 		}

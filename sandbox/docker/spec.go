@@ -65,7 +65,7 @@ func (e *Engine) plan(ctx context.Context, spec sandbox.Spec) (*plan, error) {
 	image, err := l.client.ImageInspect(ctx, name)
 	switch {
 	case cerrdefs.IsNotFound(err) && spec.Image != "" && spec.Image != e.options.Image:
-		return nil, fmt.Errorf("image %q is not on docker; run: docker pull %s", name, name)
+		return nil, &absent{l, name}
 	case cerrdefs.IsNotFound(err):
 		return nil, fmt.Errorf("image %q is not on docker; run: %s", name, e.options.Build)
 	case cerrdefs.IsInvalidArgument(err):

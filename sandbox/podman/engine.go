@@ -77,7 +77,7 @@ func (e *Engine) Ready(ctx context.Context, spec sandbox.Spec) error {
 	if err != nil {
 		return fmt.Errorf("asking podman for the image %q: %w", name, err)
 	}
-	if !there {
+	if !there && !e.fetches(spec) {
 		return e.missing(name)
 	}
 	return nil

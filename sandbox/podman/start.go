@@ -23,6 +23,11 @@ func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (s
 	if b := e.prepared(ctx, s, spec, image, args); b != nil {
 		return b, nil
 	}
+	if e.fetches(spec) {
+		if err := fetch(ctx, s, image); err != nil {
+			return nil, err
+		}
+	}
 	p, err := e.plan(s, spec, image, args)
 	if err != nil {
 		return nil, err

@@ -143,16 +143,20 @@ func (s *session) prepare(engine sandbox.Engine, spec sandbox.Spec) {
 // wait returns when the sandbox is there or has failed, and passes on what there
 // is to tell meanwhile. It is false if the context ends first.
 func (o *opening) wait(ctx context.Context, stream Stream) bool {
+	if stream == nil {
+		stream = func(string, string, int64) {}
+	}
 	for {
 		select {
 		case <-o.done:
+			for len(o.news) > 0 {
+				stream("stderr", <-o.news, 0)
+			}
 			return true
 		case <-ctx.Done():
 			return false
 		case text := <-o.news:
-			if stream != nil {
-				stream("stderr", text, 0)
-			}
+			stream("stderr", text, 0)
 		}
 	}
 }

@@ -29,17 +29,17 @@ func newLog(usual slog.Level) (*slog.Logger, error) {
 // of the bridge.
 func strangers(log *slog.Logger, environ []string) {
 	const prefix = "MCP_BRIDGE_"
-	known := append(policy.Variables(), logVariable, AllowSelf, upstream.Marker)
+	known := append(policy.Variables(), logVariable, AllowSelf)
 	for i := range known {
 		known[i] = strings.TrimPrefix(known[i], prefix)
 	}
 	for _, e := range environ {
 		name, value, _ := strings.Cut(e, "=")
 		rest, ours := strings.CutPrefix(name, prefix)
-		if !ours || value == "" || slices.Contains(known, rest) {
+		if !ours || value == "" || name == upstream.Marker || slices.Contains(known, rest) {
 			continue
 		}
-		hint := `"bridge schema" lists those that there are` + strings.Replace(policy.DidYouMean(rest, known), "mean ", "mean "+prefix, 1)
+		hint := `"bridge --help" and "bridge schema" list those that there are` + strings.Replace(policy.DidYouMean(rest, known), "mean ", "mean "+prefix, 1)
 		log.Warn("a variable of the environment is not one of the bridge's", "name", name, "hint", hint)
 	}
 }

@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"bridge/harness"
@@ -48,4 +49,56 @@ func TestMemory(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A run that has used up the memory and gone on all the same has its answer,
+// once, and so has the next.
+func TestMemorySwallowed(t *testing.T) {
+	box := newNative()
+	if err := box.Ready(context.Background(), sandbox.Spec{}); err != nil {
+		harness.Skip(t, "the native engine is not ready: ", err)
+	}
+	for _, least := range []int{32, 64, 128, 512, 4096, 65536} {
+		s, err := sandbox.Open(context.Background(), box, sandbox.Spec{Label: "memory", Limits: sandbox.Limits{Memory: 128 << 20}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code := fmt.Sprintf("x, size = None, 1 << 20\nwhile size > %d:\n    try:\n        while True: x = x, bytes(size)\n"+
+			"    except MemoryError: size //= 2\nprint('on')", least)
+		for range 2 {
+			r := run(t, s, step{code: code})
+			if r.Lost != nil && r.Lost.OutOfMemory {
+				break
+			}
+			if r.Status != sandbox.Succeeded && (r.Error == nil || r.Error.Type != "MemoryError") {
+				t.Errorf("%d: status %q, error %+v, loss %+v, stderr %s", least, r.Status, r.Error, r.Lost, r.Stderr.Text)
+				break
+			}
+			if r = run(t, s, step{code: "x = None\n1"}); r.Lost == nil || !r.Lost.OutOfMemory {
+				step{value: "1"}.check(t, r)
+			}
+			if r.Lost != nil {
+				break
+			}
+		}
+		s.Close()
+	}
+}
+
+// A session that has neither files nor memory left can be told to give them back.
+func TestMemoryAndFiles(t *testing.T) {
+	box := newNative()
+	if err := box.Ready(context.Background(), sandbox.Spec{}); err != nil {
+		harness.Skip(t, "the native engine is not ready: ", err)
+	}
+	s, err := sandbox.Open(context.Background(), box, sandbox.Spec{Label: "memory"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	run(t, s, step{code: "fs = []\ntry:\n    while True: fs.append(open('/dev/null'))\nexcept OSError: pass"})
+	if r := run(t, s, step{code: "bytearray(1 << 40)"}); r.Error == nil || r.Error.Type != "MemoryError" {
+		t.Errorf("error %+v, want a MemoryError", r.Error)
+	}
+	step{value: "True"}.check(t, run(t, s, step{code: "for f in fs: f.close()\nfs[-1].closed"}))
 }

@@ -121,22 +121,23 @@ func (a *archive) save(def Definition, c *catalog) error {
 	if err != nil || len(text) > maxKept {
 		return err
 	}
+	defer a.prune()
 	file := a.file(def)
 	if old, err := os.ReadFile(file); err == nil && string(old) == string(text) {
 		now := time.Now()
-		return os.Chtimes(file, now, now)
+		os.Chtimes(file, now, now) // if it is ours
+		return nil
 	}
-	a.prune()
 	return replace(file, text)
 }
 
 // prune removes what has not been kept again for long: the server is gone, or
 // its definition is another one.
 func (a *archive) prune() {
-	files, _ := filepath.Glob(filepath.Join(a.dir, "*.json"))
+	files, _ := os.ReadDir(a.dir)
 	for _, file := range files {
-		if info, err := os.Stat(file); err == nil && time.Since(info.ModTime()) > keptFor {
-			os.Remove(file)
+		if info, err := file.Info(); err == nil && time.Since(info.ModTime()) > keptFor {
+			os.Remove(filepath.Join(a.dir, file.Name()))
 		}
 	}
 }

@@ -5,62 +5,68 @@ bound. What the session needs to read a frame, to tell of the error and to
 begin the run that gives memory back, it takes from the rest.
 """
 
+import os
 from resource import RLIM_INFINITY, RLIMIT_DATA, getpagesize, getrlimit, setrlimit
 
 ROOM = 4 << 20  # bytes
 LEAST = ROOM // 8  # bytes for code that begins when there is less
+PAGE = getpagesize()
 
 
 class Reserve:
-    """What is kept, and whether it was opened."""
+    """What is kept. A limit of code's own that is below it stays as it is."""
 
     def __init__(self):
-        self.open = True
         self.ballast = None  # what it takes to ask for the room, when there is not a byte left
 
     def shut(self):
-        """Put aside what is free of it, before code runs."""
-        if not self.open:
-            return
+        """Keep what is free of it from code that is going to run."""
+        try:
+            soft, hard = getrlimit(RLIMIT_DATA)
+            if hard == RLIM_INFINITY or soft < hard - ROOM:
+                return
+            if self.ballast is None:
+                self.ballast = [bytes(size) for size in range(16, 512, 16) for _ in range(8)]
+            setrlimit(RLIMIT_DATA, (min(max(hard - ROOM, taken() + LEAST), hard), hard))
+        except (OSError, MemoryError):
+            self.ballast = None  # Code can run all the same.
+
+    def open(self):
+        """Have it for the session: code has ended."""
         soft, hard = getrlimit(RLIMIT_DATA)
-        if hard == RLIM_INFINITY:
-            self.open = False  # Nothing bounds this process alone.
-            return
-        if soft != hard:
-            return  # Code has set a limit of its own.
-        soft = max(hard - ROOM, taken() + LEAST)
-        if soft < hard:
-            self.ballast = [bytes(size) for size in range(16, 512, 16) for _ in range(8)]
-            setrlimit(RLIMIT_DATA, (soft, hard))
-            self.open = False
+        if hard - ROOM <= soft < hard:
+            setrlimit(RLIMIT_DATA, (hard, hard))
 
     def tap(self):
-        """Open it; tell whether there was one."""
-        if self.open:
-            return False
+        """Have it when there is nothing else."""
         self.ballast = None
-        self.open = True
-        soft, hard = getrlimit(RLIMIT_DATA)
-        if soft < hard - ROOM:
-            return False
-        setrlimit(RLIMIT_DATA, (hard, hard))
-        return True
+        self.open()
+
+    def short(self):
+        """Tell whether little more than the reserve is left."""
+        try:
+            hard = getrlimit(RLIMIT_DATA)[1]
+            return hard != RLIM_INFINITY and taken() + 2 * ROOM > hard
+        except (OSError, MemoryError):
+            return True
 
 
 def taken():
     """Return how much counts towards the limit, or a little more."""
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[5]) * getpagesize()
+    fd = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return int(os.read(fd, 256).split()[5]) * PAGE
+    finally:
+        os.close(fd)
 
 
 reserve = Reserve()
 
 
 def insist(action, *args):
-    """Do something that memory may be missing for."""
+    """Do something that memory may be missing for, and that can be done again."""
     try:
         return action(*args)
     except MemoryError:
-        if not reserve.tap():
-            raise
+        reserve.tap()
         return action(*args)

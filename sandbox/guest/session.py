@@ -6,7 +6,6 @@ import sys
 from os import _exit, getpid
 
 from _guest.code import NOTHING, Program, find_classes, make_main, trim_sources
-from _guest.errors import MCPError
 from _guest.files import Files
 from _guest.reserve import insist, reserve
 from _guest.show import show
@@ -31,12 +30,11 @@ class Session:
         self.names = None
         self.display = None
         self.files = Files()
-        self.unanswered = None  # the id of the run that is going on
         self.cold = [self.load_names, streams.line_up, self.load_loop, self.load_inspect]
 
     def warm(self):
         """Load what most runs need, as long as there is nothing else to do."""
-        while self.cold and not self.wire.inbox and not reserve.open:
+        while self.cold and not self.wire.inbox and not reserve.short():
             try:
                 self.cold.pop(0)()
             except Exception:
@@ -90,8 +88,7 @@ class Session:
         params = request["params"]
         run = params["run"]
         keep = params.get("output") or OUTPUT
-        self.unanswered = request["id"]
-        self.wire.begin(run, keep)
+        self.wire.begin(run, keep, request["id"])
         try:
             self.restore(run)
             self.prepare(params)
@@ -108,19 +105,11 @@ class Session:
             result = {"status": "error", "error": plain_error(error)}
         if self.interrupts.heard == run:
             result["interrupted"] = True
-        insist(self.answer, result)
-
-    def answer(self, result):
-        """Answer the run that is going on."""
-        left = self.wire.end(self.unanswered, result)
-        self.unanswered = None
-        for done in left:
-            done(None, MCPError("the run ended before the answer came"))
+        insist(self.wire.end, result)
 
     def give_up(self, error):
         """Answer a run whose end was lost, so that nobody waits for it."""
-        if self.unanswered is not None:
-            self.answer({"status": "error", "error": plain_error(error)})
+        self.wire.end({"status": "error", "error": plain_error(error)})
 
     def restore(self, run):
         """Put right what a run may have left broken."""
@@ -164,6 +153,7 @@ class Session:
         finally:
             sys.settrace(None)
             sys.setprofile(None)
+            reserve.open()
 
     def settle(self, execute, keep):
         """Turn what code did into the answer's form."""

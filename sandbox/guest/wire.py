@@ -36,6 +36,8 @@ class Wire:
         self.output = _thread.allocate_lock()
         self.state = _thread.allocate_lock()
         self.run = None
+        self.unanswered = None  # the id of the request that the run came by
+        self.left = []  # done, of requests that had no answer when their run ended
         self.serial = 0
         self.pending = {}  # id: done, of requests that were sent
         self.sizes = {}  # id: bytes, of the same
@@ -78,28 +80,33 @@ class Wire:
             raise MCPError("no run is going on: nothing can be shown until the next one")
         self.write(b"F", encode({"jsonrpc": "2.0", "method": method, "params": {"run": self.run, **params}}))
 
-    def begin(self, run, output):
+    def begin(self, run, output, identity):
         """Announce that a run begins: what is written from now on is its output."""
+        self.unanswered = identity
         self.exclusive(self._begin, run, output)
 
     def _begin(self, run, output):
         self.write(b"B", "%d %d" % (run, output))
         self.run = run
 
-    def end(self, identity, result):
-        """Answer a run. Nothing is sent for it after that. Return who waits for answers still."""
-        return self.exclusive(self._end, encode({"jsonrpc": "2.0", "id": identity, "result": result}))
+    def end(self, result):
+        """Answer the run, once. Nothing is sent for it after that."""
+        if self.unanswered is not None:
+            self.exclusive(self._end, encode({"jsonrpc": "2.0", "id": self.unanswered, "result": result}))
+        while self.left:
+            self.left[-1](None, MCPError("the run ended before the answer came"))
+            self.left.pop()
 
     def _end(self, text):
         with self.state:
             self.run = None
-            left = list(self.pending.values()) + [done for _, _, done in self.queue]
+            self.left += [*self.pending.values(), *(done for _, _, done in self.queue)]
             self.pending.clear()
             self.sizes.clear()
             self.carried = 0
             self.queue.clear()
         self.write(b"E", text)
-        return left
+        self.unanswered = None
 
     def request(self, method, params, done):
         """Send a request; `done(result, error)` is called by the reading thread."""

@@ -25,7 +25,6 @@ def main(params, rest, pipes):
     # A child made by os.fork has no business on the wire.
     os.register_at_fork(before=streams.flush, after_in_child=lambda: sever(wire, interrupts))
     prepare()
-    reserve.shut()
     _thread.start_new_thread(wire.listen, ())
     version = ".".join(map(str, sys.version_info[:3]))
     wire.notify("ready", {"python": version, "implementation": sys.implementation.name})

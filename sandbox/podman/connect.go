@@ -35,7 +35,6 @@ type service struct {
 	conn    context.Context // carries the connection, as the bindings want it
 	host    host
 	keeper  *reaper.Keeper // nil for a service that a reaper cannot reach
-	own     bool           // whether it is one that we have started
 	rootful bool           // whether it was sought with leave to run as root
 }
 
@@ -87,7 +86,7 @@ func (e *Engine) connect(ctx context.Context, spec sandbox.Spec) (*service, erro
 	if closed && !busy {
 		return nil, errClosed
 	}
-	if s != nil && s.allowed(spec) == nil && s.answers(ctx) {
+	if s != nil && s.allowed(spec) == nil && (s.keeper == nil || !s.keeper.Ended()) && s.answers(ctx) {
 		return s, nil
 	}
 	found, err := e.find(ctx, spec)
@@ -181,15 +180,16 @@ func (e *Engine) watch(ctx context.Context, s *service) (err error) {
 }
 
 // dial connects and finds out about the service's host: from the service,
-// unless it is podman's own on this machine and as we are, for it takes longer
-// to tell than to start a container.
+// unless that is known without it, for it takes longer to tell than to start a
+// container. An ordinary user's usual place may lead to another's podman.
 func dial(ctx context.Context, p place) (*service, error) {
 	s, near, err := open(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	if near && p.usual {
-		if s.host, err = ownHost(); err == nil {
+	if near && (p.own || p.usual && os.Geteuid() == 0) {
+		var known bool
+		if s.host, known = ownHost(); known {
 			return s, nil
 		}
 	}

@@ -69,7 +69,7 @@ func (e *Engine) plan(s *service, spec sandbox.Spec, image string, args []string
 	if err != nil {
 		return nil, err
 	}
-	held := s.holds()
+	held := s.host.holds()
 	g := specgen.NewSpecGenerator(image, false)
 	g.Entrypoint = []string{"python3"}
 	g.Command = args

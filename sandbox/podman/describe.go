@@ -37,10 +37,10 @@ func (e *Engine) Describe(ctx context.Context, spec sandbox.Spec) (Facts, error)
 	if err != nil {
 		return Facts{}, err
 	}
-	host := info.Host
+	host, held := info.Host, hostOf(info).holds()
 	f := Facts{
 		Endpoint: s.place.name,
-		Own:      s.own,
+		Own:      s.place.own,
 		Version:  info.Version.Version,
 		API:      bindings.ServiceVersion(s.conn).String(),
 		System:   host.OS + "/" + host.Arch + ", " + host.Kernel,
@@ -50,8 +50,8 @@ func (e *Engine) Describe(ctx context.Context, spec sandbox.Spec) (Facts, error)
 		Seccomp:  host.Security.SECCOMPEnabled,
 		AppArmor: host.Security.AppArmorEnabled,
 		SELinux:  host.Security.SELinuxEnabled,
-		Limits:   s.holds(),
-		Loose:    sandbox.Loose(s.holds()),
+		Limits:   held,
+		Loose:    sandbox.Loose(held),
 	}
 	if host.OCIRuntime != nil {
 		f.Runtime = host.OCIRuntime.Name

@@ -1,7 +1,6 @@
 package podman
 
 import (
-	"fmt"
 	"net"
 	"os"
 
@@ -28,20 +27,18 @@ func ours(c net.Conn) bool {
 	return peer.Pid != 0 && int(peer.Uid) == os.Geteuid()
 }
 
-// ownHost is the host of a service that is one of our processes, as podman
-// would describe it.
-func ownHost() (host, error) {
+// ownHost is the host of a podman that runs as we do, where that is known
+// without asking it. What an ordinary user's podman may use of cgroups version 2
+// depends on the cgroup that it runs in.
+func ownHost() (h host, known bool) {
 	v2, err := cgroups.IsCgroup2UnifiedMode()
 	if err != nil {
-		return host{}, fmt.Errorf("finding out the version of cgroups: %w", err)
+		return host{}, false
 	}
-	h := host{rootless: os.Geteuid() != 0, v1: !v2}
-	// Those of an ordinary user on version 1 are nobody's.
-	if !h.rootless || v2 {
-		h.controllers, err = cgroups.AvailableControllers(nil, v2)
+	if os.Geteuid() != 0 {
+		return host{rootless: true, v1: true}, !v2
 	}
-	if err != nil {
-		return host{}, fmt.Errorf("finding out the controllers of cgroups: %w", err)
-	}
-	return h, nil
+	h.v1 = !v2
+	h.controllers, err = cgroups.AvailableControllers(nil, v2)
+	return h, err == nil
 }

@@ -23,17 +23,17 @@ func hostOf(info *define.Info) host {
 	return host{rootless: h.Security.Rootless, v1: h.CgroupsVersion == "v1", controllers: h.CgroupControllers}
 }
 
-// holds tells how the service holds each limit, "" where it does not.
-func (s *service) holds() map[string]string {
+// holds tells how podman holds each limit on a host, "" where it does not.
+func (h host) holds() map[string]string {
 	held := map[string]string{
 		"memory": "", "cpus": "", "pids": "rlimit",
 		"files": "rlimit", "tmp": "tmpfs", "workspace": "tmpfs", "shm": "tmpfs",
 	}
-	if s.host.rootless && s.host.v1 {
+	if h.rootless && h.v1 {
 		return held
 	}
 	for name, controller := range map[string]string{"memory": "memory", "cpus": "cpu", "pids": "pids"} {
-		if slices.Contains(s.host.controllers, controller) {
+		if slices.Contains(h.controllers, controller) {
 			held[name] = "cgroup"
 		}
 	}
@@ -45,7 +45,7 @@ func (s *service) fits(spec sandbox.Spec) error {
 	if !spec.Enforced {
 		return nil
 	}
-	loose := sandbox.Loose(s.holds())
+	loose := sandbox.Loose(s.host.holds())
 	if len(loose) == 0 {
 		return nil
 	}

@@ -20,6 +20,7 @@ type place struct {
 	asked   bool // somebody has named it: no other is tried in its stead
 	guest   bool // in a virtual machine: root there is not root here
 	usual   bool // where podman listens by itself
+	own     bool // of a service that we have started
 }
 
 // socket is the path of a place that is a socket of this machine, else "".

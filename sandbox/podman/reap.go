@@ -19,7 +19,7 @@ import (
 // service, and starts it if need be. Without a socket it starts a service too.
 func (e *Engine) reap(ctx context.Context, socket string) (*reaper.Keeper, error) {
 	e.mu.Lock()
-	at := slices.IndexFunc(e.keepers, func(k *reaper.Keeper) bool { return k.Socket == socket })
+	at := slices.IndexFunc(e.keepers, func(k *reaper.Keeper) bool { return k.Socket == socket && !k.Ended() })
 	if at >= 0 {
 		defer e.mu.Unlock()
 		return e.keepers[at], nil
@@ -54,13 +54,13 @@ func (e *Engine) own(ctx context.Context) (*service, error) {
 		return nil, err
 	}
 	p := unixPlace(k.Socket)
-	p.name = "the bridge's own podman system service"
+	p.name, p.own = "the bridge's own podman system service", true
 	s, err := dial(ctx, p)
 	if err != nil {
 		e.forget(k)
 		return nil, err
 	}
-	s.keeper, s.own = k, true
+	s.keeper = k
 	return s, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"runtime"
 	"sync"
+	"time"
 )
 
 // A Keeper is a reaper as the bridge sees it.
@@ -17,9 +18,10 @@ type Keeper struct {
 	Socket string // of the engine
 	Dir    string // the folder that the reaper removes in the end
 
-	orders io.WriteCloser
-	ended  chan struct{}
-	once   sync.Once
+	process *os.Process
+	orders  io.WriteCloser
+	ended   chan struct{}
+	once    sync.Once
 }
 
 // Start starts a reaper with orders and an environment, and returns when it has
@@ -44,9 +46,17 @@ func Start(ctx context.Context, o Orders, env []string) (*Keeper, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting the process that removes what a killed bridge leaves: %w", err)
 	}
-	k := &Keeper{orders: orders, ended: make(chan struct{})}
-	// It takes back itself what it has begun.
-	stop := context.AfterFunc(ctx, func() { orders.Close() })
+	k := &Keeper{process: cmd.Process, orders: orders, ended: make(chan struct{})}
+	// It takes back itself what it has begun, if it can.
+	stop := context.AfterFunc(ctx, func() {
+		io.WriteString(orders, done)
+		orders.Close()
+		select {
+		case <-k.ended:
+		case <-time.After(2 * going):
+			k.process.Kill()
+		}
+	})
 	var a answer
 	if err = json.NewEncoder(orders).Encode(o); err == nil {
 		err = json.NewDecoder(status).Decode(&a)
@@ -86,5 +96,8 @@ func (k *Keeper) Close() {
 		io.WriteString(k.orders, done)
 		k.orders.Close()
 		<-k.ended
+		if k.Dir != "" {
+			os.RemoveAll(k.Dir) // which one that was killed has left
+		}
 	})
 }

@@ -3,6 +3,7 @@ package reaper
 import (
 	"context"
 	"encoding/json"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,47 +30,40 @@ func folders(t *testing.T, dir string) []string {
 }
 
 // A bridge that is killed while its reaper starts has asked the engine for
-// nothing: the reaper ends at once and leaves nothing, whether the service comes
-// up slowly or at all.
+// nothing: the reaper ends at once and leaves nothing, however slowly the service
+// comes up.
 func TestKilledWhileStarting(t *testing.T) {
-	for name, script := range map[string]string{
-		"service that is slow": "exec sleep 60",
-		"service that fails":   "sleep 0.3; echo no >&2; exit 1",
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			cmd := exec.Command("/proc/self/exe")
-			cmd.Args = []string{Name}
-			cmd.Env = []string{"TMPDIR=" + dir, "PATH=" + os.Getenv("PATH")}
-			in, err := cmd.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			if err := json.NewEncoder(in).Encode(Orders{Podman: program(t, script), Serve: true, Folder: "reaped-"}); err != nil {
-				t.Fatal(err)
-			}
-			for begun := time.Now(); len(folders(t, dir)) == 0 && time.Since(begun) < 10*time.Second; {
-				time.Sleep(time.Millisecond)
-			}
-			// What the end of the bridge does to its reaper.
-			out.Close()
-			in.Close()
-			late := time.AfterFunc(5*time.Second, func() { cmd.Process.Kill() })
-			cmd.Wait()
-			if !late.Stop() {
-				t.Error("the reaper is there after 5 s")
-			}
-			if left := folders(t, dir); len(left) > 0 {
-				t.Errorf("left: %v", left)
-			}
-		})
+	dir := t.TempDir()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Args = []string{Name}
+	cmd.Env = []string{"TMPDIR=" + dir, "PATH=" + os.Getenv("PATH")}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.NewEncoder(in).Encode(Orders{Podman: program(t, "exec sleep 60"), Serve: true, Folder: "reaped-"}); err != nil {
+		t.Fatal(err)
+	}
+	for begun := time.Now(); len(folders(t, dir)) == 0 && time.Since(begun) < 10*time.Second; {
+		time.Sleep(time.Millisecond)
+	}
+	// What the end of the bridge does to its reaper.
+	out.Close()
+	in.Close()
+	late := time.AfterFunc(5*time.Second, func() { cmd.Process.Kill() })
+	cmd.Wait()
+	if !late.Stop() {
+		t.Error("the reaper is there after 5 s")
+	}
+	if left := folders(t, dir); len(left) > 0 {
+		t.Errorf("left: %v", left)
 	}
 }
 
@@ -86,6 +80,60 @@ func TestStartGivenUp(t *testing.T) {
 	if err == nil || err.Error() != "it will not" {
 		t.Errorf("failed: %v", err)
 	}
+	if left := folders(t, dir); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// A start that is given up asks the engine for nothing: there may be sandboxes
+// of the bridge's that are in use.
+func TestStartGivenUpAsksNothing(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "engine.sock")
+	engine, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	asked := make(chan struct{}, 100)
+	go func() {
+		for {
+			c, err := engine.Accept()
+			if err != nil {
+				return
+			}
+			asked <- struct{}{}
+			c.Close()
+		}
+	}()
+	for wait := range 10 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(wait)*500*time.Microsecond)
+		k, err := Start(ctx, Orders{Socket: socket, Containers: "/containers", Label: "a=b"}, nil)
+		cancel()
+		if err == nil {
+			k.Close()
+		}
+	}
+	if len(asked) > 0 {
+		t.Errorf("%d connections to the engine", len(asked))
+	}
+}
+
+// A reaper that was killed has its folder removed by the bridge, when that ends.
+func TestReaperKilled(t *testing.T) {
+	dir := t.TempDir()
+	k, err := Start(t.Context(), Orders{Socket: "/none", Folder: "reaped-"}, []string{"TMPDIR=" + dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left := folders(t, dir); len(left) != 1 || left[0] != k.Dir {
+		t.Fatalf("folders %v, want %s", left, k.Dir)
+	}
+	k.process.Kill()
+	<-k.ended
+	if !k.Ended() {
+		t.Error("it counts as alive")
+	}
+	k.Close()
 	if left := folders(t, dir); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"bridge/sandbox"
@@ -32,9 +33,12 @@ func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (s
 	if err != nil {
 		return nil, err
 	}
-	b, err := e.make(ctx, s, p)
-	if err == nil {
-		err = b.start(ctx, s)
+	b, err := e.fresh(ctx, s, p)
+	if lost := (*lostWire)(nil); errors.As(err, &lost) && ctx.Err() == nil {
+		e.log.Warn("podman has made a container without its streams; another is made", "cause", err)
+		if p, err = e.plan(s, spec, image, args); err == nil {
+			b, err = e.fresh(ctx, s, p)
+		}
 	}
 	switch {
 	case err == nil:
@@ -48,6 +52,22 @@ func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (s
 	}
 	return nil, fmt.Errorf("starting a container: %w", s.diagnose(err))
 }
+
+// fresh makes a container and starts it.
+func (e *Engine) fresh(ctx context.Context, s *service, p *plan) (*box, error) {
+	b, err := e.make(ctx, s, p)
+	if err != nil {
+		return nil, err
+	}
+	return b, b.start(ctx, s)
+}
+
+// lostWire is the error of a container that is there and cannot be attached to:
+// seldom, when many are started at once, podman does not find the socket of its
+// own that leads to it.
+type lostWire struct{ error }
+
+func (l *lostWire) Unwrap() error { return l.error }
 
 // may finds the service and the image of a spec that is allowed on it.
 func (e *Engine) may(ctx context.Context, spec sandbox.Spec) (s *service, image string, err error) {
@@ -74,7 +94,9 @@ func (e *Engine) make(ctx context.Context, s *service, p *plan) (*box, error) {
 		e.log.Warn("podman warns about a sandbox", "text", w)
 	}
 	if err == nil {
-		err = b.attach(ctx, s)
+		if err = b.attach(ctx, s); err != nil && strings.Contains(err.Error(), "attach socket") {
+			err = &lostWire{err}
+		}
 	}
 	if err != nil {
 		// It may have been made even if that was not told.

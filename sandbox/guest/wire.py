@@ -94,8 +94,7 @@ class Wire:
         if self.unanswered is not None:
             self.exclusive(self._end, encode({"jsonrpc": "2.0", "id": self.unanswered, "result": result}))
         while self.left:
-            self.left[-1](None, MCPError("the run ended before the answer came"))
-            self.left.pop()
+            insist(self.left.pop(), None, MCPError("the run ended before the answer came"))
 
     def _end(self, text):
         with self.state:

@@ -9,13 +9,20 @@ import (
 	"bridge/sandbox"
 )
 
-// A session that takes more memory than its limit is refused it or killed for
-// it, as the engine can; the result says which, and is right about what is left.
-func TestMemory(t *testing.T) {
+// readyNative is the native engine, which the test cannot do without.
+func readyNative(t *testing.T) sandbox.Engine {
+	t.Helper()
 	box := newNative()
 	if err := box.Ready(context.Background(), sandbox.Spec{}); err != nil {
 		harness.Skip(t, "the native engine is not ready: ", err)
 	}
+	return box
+}
+
+// A session that takes more memory than its limit is refused it or killed for
+// it, as the engine can; the result says which, and is right about what is left.
+func TestMemory(t *testing.T) {
+	box := readyNative(t)
 	for name, code := range map[string]string{
 		"at once":   "x = bytearray(1 << 30)",
 		"by list":   "x = []\nwhile True: x.append('x' * 100000)",
@@ -54,10 +61,7 @@ func TestMemory(t *testing.T) {
 // A run that has used up the memory and gone on all the same has its answer,
 // once, and so has the next.
 func TestMemorySwallowed(t *testing.T) {
-	box := newNative()
-	if err := box.Ready(context.Background(), sandbox.Spec{}); err != nil {
-		harness.Skip(t, "the native engine is not ready: ", err)
-	}
+	box := readyNative(t)
 	for _, least := range []int{32, 64, 128, 512, 4096, 65536} {
 		s, err := sandbox.Open(context.Background(), box, sandbox.Spec{Label: "memory", Limits: sandbox.Limits{Memory: 128 << 20}}, nil)
 		if err != nil {
@@ -87,10 +91,7 @@ func TestMemorySwallowed(t *testing.T) {
 
 // A session that has neither files nor memory left can be told to give them back.
 func TestMemoryAndFiles(t *testing.T) {
-	box := newNative()
-	if err := box.Ready(context.Background(), sandbox.Spec{}); err != nil {
-		harness.Skip(t, "the native engine is not ready: ", err)
-	}
+	box := readyNative(t)
 	s, err := sandbox.Open(context.Background(), box, sandbox.Spec{Label: "memory"}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -107,12 +107,12 @@ const tail = "\t}\n}\n"
 // mounted is a server that was found, and its tools.
 func mounted(f clients.Found, tools []upstream.Tool, err error) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\t\t// From %s.\n", said(atHome(f.Source.String())))
+	fmt.Fprintf(&b, "\t\t// From %s.\n", said(atHome(f.Source.String()), 400))
 	if err == nil && len(tools) == 0 {
 		err = errors.New("it has no tools")
 	}
 	if err != nil {
-		fmt.Fprintf(&b, "\t\t// Its tools are not known: %s\n\t\t// %s: tools: {}\n", said(err.Error()), policy.Label(f.Name))
+		fmt.Fprintf(&b, "\t\t// Its tools are not known: %s\n\t\t// %s: tools: {}\n", said(err.Error(), 400), policy.Label(f.Name))
 		return b.String()
 	}
 	comment := "// "
@@ -123,7 +123,7 @@ func mounted(f clients.Found, tools []upstream.Tool, err error) string {
 	}
 	fmt.Fprintf(&b, "\t\t%s%s: tools: {\n", comment, policy.Label(f.Name))
 	for _, t := range tools {
-		if text := said(t.Description); text != "" {
+		if text := said(t.Description, 100); text != "" {
 			fmt.Fprintf(&b, "\t\t\t// %s\n", text)
 		}
 		mark := "// "
@@ -153,9 +153,9 @@ func readOnly(t upstream.Tool) bool {
 	return json.Unmarshal(t.Annotations, &hints) == nil && hints.ReadOnly
 }
 
-// said is what a server says, in a line of a comment.
-func said(text string) string {
-	const most = 100
+// said is what a server says, in a line of a comment, of at most so many
+// characters.
+func said(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r

@@ -3,6 +3,8 @@ package upstream
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -42,15 +44,37 @@ type Error struct {
 	cause error
 }
 
-// lastWords is how many lines of stderr the text of an error shows.
+// lastWords is the most lines of stderr that the text of an error shows.
 const lastWords = 3
 
 func (e *Error) Error() string {
-	if len(e.Stderr) == 0 {
+	words := telling(e.Stderr)
+	if len(words) == 0 {
 		return e.Message
 	}
-	words := e.Stderr[max(0, len(e.Stderr)-lastWords):]
 	return e.Message + "; its last words: " + strings.Join(words, " | ")
+}
+
+var (
+	// exception is a line that names what has ended a program: Python's
+	// "ValueError: …", also within a group, Node's "TypeError [CODE]: …", Go's
+	// "panic: …".
+	exception = regexp.MustCompile(`^[-+| ]*(panic: |fatal error: |Uncaught |[\w.]*(Error|Exception|ExceptionGroup|Interrupt)( \[\w+\])?(:|$))`)
+	// trace is a line that says where: a mark below code, or a frame.
+	trace = regexp.MustCompile(`^[-+| ]*([\^~ ]*|at .*|File ".*", line .*|[\]})]+[,;]?|Node\.js v.*)$`)
+)
+
+// telling are the lines that say why a program ended: its last exception and what
+// follows that, else its last words.
+func telling(lines []string) []string {
+	lines = slices.DeleteFunc(slices.Clone(lines), trace.MatchString)
+	for i := len(lines) - 1; i >= 0; i-- {
+		if exception.MatchString(lines[i]) {
+			lines[i] = strings.TrimLeft(lines[i], "-+| ")
+			return lines[i:min(i+lastWords, len(lines))]
+		}
+	}
+	return lines[max(0, len(lines)-lastWords):]
 }
 
 // Unwrap is the cause: the context's error for a KindCancelled.

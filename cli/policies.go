@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -57,10 +59,10 @@ func (c *choice) load() (*policy.Profile, error) {
 // be able to loosen anything.
 func (c *choice) paths() []string {
 	if len(c.policies) > 0 {
-		return c.policies
+		return inHome(c.policies)
 	}
 	if list := filepath.SplitList(os.Getenv("BRIDGE_POLICIES")); len(list) > 0 {
-		return list
+		return inHome(list)
 	}
 	if dir, err := os.UserConfigDir(); err == nil {
 		dir = filepath.Join(dir, "bridge", "policies")
@@ -70,6 +72,22 @@ func (c *choice) paths() []string {
 		}
 	}
 	return nil
+}
+
+// inHome is the paths with the home folder for ~, which no shell has replaced in
+// a client's configuration.
+func inHome(paths []string) []string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return paths
+	}
+	list := slices.Clone(paths)
+	for i, path := range list {
+		if path == "~" || strings.HasPrefix(path, "~/") {
+			list[i] = filepath.Join(home, path[1:])
+		}
+	}
+	return list
 }
 
 // report prints a policy's mistakes, each on a line that begins with its

@@ -57,7 +57,7 @@ func writeModule(cmd *cobra.Command, dir string, paths []string) error {
 	if len(paths) > 0 {
 		var err error
 		var mistakes policy.Errors
-		if p, err = policy.Load(paths); errors.As(err, &mistakes) {
+		if p, err = policy.Load(inHome(paths)); errors.As(err, &mistakes) {
 			return report(mistakes)
 		} else if err != nil {
 			return err

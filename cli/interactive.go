@@ -43,7 +43,7 @@ func interact(c *choice, r bridge.Request) error {
 			continue
 		}
 		r.Code = code
-		if err := p.run(r); err != nil {
+		if left, err := p.run(r); left || err != nil {
 			return err
 		}
 	}
@@ -128,9 +128,10 @@ func (p *prompt) read() (string, error) {
 	}
 }
 
-// run runs code and shows what comes of it. An interrupt stops the run, and
-// leaves the session.
-func (p *prompt) run(r bridge.Request) error {
+// run runs code, shows what comes of it, and tells whether the code has left with
+// sys.exit, whose status is the error then. An interrupt stops the run, and leaves
+// the session.
+func (p *prompt) run(r bridge.Request) (left bool, err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if p.cooked != nil {
@@ -139,12 +140,12 @@ func (p *prompt) run(r bridge.Request) error {
 	}
 	t := newTerminal()
 	report := p.bridge.Run(ctx, r, t.write, p.ask)
-	err := t.finish(report)
+	err = t.finish(report)
 	var status exitStatus
-	if errors.As(err, &status) {
-		return nil // it has been shown
+	if left = report.Result.ExitCode != nil; !left && errors.As(err, &status) {
+		return false, nil // it has been shown
 	}
-	return err
+	return left, err
 }
 
 // ask asks the person who types.

@@ -88,6 +88,8 @@ func newRoot(containerfile []byte) *cobra.Command {
 	root.Use = "bridge"
 	root.Short = "one MCP tool, run_python, for many MCP servers, under a policy"
 	root.Long = manPage
+	root.Version = version
+	root.SetVersionTemplate(versionLine())
 	root.SilenceErrors = true
 	root.SilenceUsage = true
 	root.Args = func(_ *cobra.Command, args []string) error {

@@ -16,7 +16,11 @@ func newVersion() *cobra.Command {
 		Short: "print the version",
 		Args:  noArgs,
 		Run: func(cmd *cobra.Command, _ []string) {
-			fmt.Fprintf(cmd.OutOrStdout(), "bridge %s %s/%s %s\n", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
+			fmt.Fprint(cmd.OutOrStdout(), versionLine())
 		},
 	}
+}
+
+func versionLine() string {
+	return fmt.Sprintf("bridge %s %s/%s %s\n", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
 }

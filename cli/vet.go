@@ -15,10 +15,11 @@ import (
 func newVet() *cobra.Command {
 	var v vet
 	cmd := &cobra.Command{
-		Use:   "vet PATH...",
+		Use:   "vet [PATH...]",
 		Short: "report the mistakes in a policy",
 		Long: `Vet reads a policy, which is the .cue files that are named and those directly
-in the folders that are named, together. It is silent and exits with 0 if the
+in the folders that are named, together; with none named, the policies that the
+other commands would use. It is silent and exits with 0 if the
 policy is right. If not it prints each mistake as file:line:col: field: message
 and exits with 1.
 
@@ -35,14 +36,9 @@ as a rule pins them, servers that do not start. It calls no tool.
 		Example: `  bridge vet policies/
   bridge vet --json servers.cue team.cue
   bridge vet --live ~/.config/bridge/policies`,
-		Args: func(_ *cobra.Command, paths []string) error {
-			if len(paths) == 0 {
-				return usagef("no policy named")
-			}
-			return nil
-		},
 		RunE: func(cmd *cobra.Command, paths []string) error {
-			findings, err := v.findings(cmd, paths)
+			c := choice{policies: paths}
+			findings, err := v.findings(cmd, c.paths())
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -19,16 +20,21 @@ import (
 const Marker = "MCP_BRIDGE_SERVER"
 
 // passed are the variables of the bridge's own environment that every server
-// gets: who and where the user is, how to write text, and where certificates
-// lie. Proxies are not among them, as their addresses may hold passwords.
-var passed = []string{
+// gets: who and where the user is, how to write text, and how to reach the
+// network. docs/clients.md lists them.
+var passed = append([]string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "LANG", "LANGUAGE",
 	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
-	"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
+	"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "NODE_USE_ENV_PROXY", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
 	// What Windows programs do not start without.
 	"APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "NUMBER_OF_PROCESSORS", "OS", "PATHEXT",
 	"PROCESSOR_ARCHITECTURE", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "SYSTEMDRIVE", "SYSTEMROOT",
 	"TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR",
+}, proxies...)
+
+// proxies are those of passed whose values may hold a password.
+var proxies = []string{
+	"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
 }
 
 // isPassed tells whether a variable of the bridge is a server's too. A value
@@ -143,8 +149,13 @@ func prepare(def Definition, env []string) (launchSpec, error) {
 	x := newExpansion(env)
 	server := map[string]string{}
 	for name, value := range x.env {
-		if isPassed(name, value) {
-			server[name] = value
+		if !isPassed(name, value) {
+			continue
+		}
+		server[name] = value
+		if at := strings.LastIndexByte(value, '@'); at >= 0 && slices.Contains(proxies, name) {
+			x.secrets[value] = "${" + name + "}"
+			x.secrets[value[strings.LastIndexByte(value[:at], ':')+1:at]] = "…" // the password
 		}
 	}
 	command, dir := x.path(def.Command), x.path(def.Cwd)
@@ -198,10 +209,15 @@ func prepare(def Definition, env []string) (launchSpec, error) {
 // notFound words why a program cannot be started, without what its references
 // stand for.
 func notFound(command string, err error) error {
+	hint := ""
+	if fields := strings.Fields(command); len(fields) > 1 {
+		args, _ := json.Marshal(fields[1:])
+		hint = fmt.Sprintf("; it holds arguments, which belong in args: command: %q, args: %s", fields[0], args)
+	}
 	var cause *os.PathError
 	switch {
 	case strings.ContainsAny(command, `/\`) && errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("exec %q: no such file", command)
+		return fmt.Errorf("exec %q: no such file%s", command, hint)
 	case strings.ContainsAny(command, `/\`):
 		if errors.As(err, &cause) {
 			err = cause.Err
@@ -210,7 +226,7 @@ func notFound(command string, err error) error {
 		}
 		return fmt.Errorf("exec %q: %w", command, err)
 	}
-	return fmt.Errorf("exec %q: not found in PATH", command)
+	return fmt.Errorf("exec %q: not found in PATH%s", command, hint)
 }
 
 // redactor puts references back in the place of their values. Very short

@@ -29,6 +29,15 @@ func TestErrorsOfStartingSayWhy(t *testing.T) {
 	}{
 		{Definition{Command: "no-such-program"}, `starting server "toy": exec "no-such-program": not found in PATH`},
 		{Definition{Command: "/no/such/program"}, `starting server "toy": exec "/no/such/program": no such file`},
+		{
+			Definition{Command: "python3 no-such.py --port 1"},
+			`starting server "toy": exec "python3 no-such.py --port 1": not found in PATH; ` +
+				`it holds arguments, which belong in args: command: "python3", args: ["no-such.py","--port","1"]`,
+		},
+		{
+			Definition{Command: "/no/such/program x"},
+			`starting server "toy": exec "/no/such/program x": no such file; it holds arguments, which belong in args: command: "/no/such/program", args: ["x"]`,
+		},
 		{Definition{Command: notProgram}, `starting server "toy": exec "` + notProgram + `": permission denied`},
 		{Definition{Command: badFormat}, `starting server "toy": exec "` + badFormat + `": exec format error`},
 		{Definition{Command: "sh", Cwd: "/no/such/folder"}, `starting server "toy": its cwd "/no/such/folder" is not a folder`},
@@ -226,6 +235,32 @@ func TestSecretsDoNotShowInLastWords(t *testing.T) {
 		Env: map[string]string{"TOKEN": "${BRIDGE_TEST_SECRET}"},
 	})
 	want := `server "toy": ended (exit status 1) while starting; its last words: bad token ${BRIDGE_TEST_SECRET}`
+	if err := refuse(t, set, "echo", `{}`); err.Error() != want {
+		t.Errorf("error = %q, want %q", err, want)
+	}
+}
+
+// A server behind a proxy of the company reaches the network as the bridge
+// does. It used to be cut off, as if there were none.
+func TestServersGetTheProxies(t *testing.T) {
+	for _, name := range []string{"HTTP_PROXY", "https_proxy", "NO_PROXY", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"} {
+		t.Setenv(name, "x-"+name)
+	}
+	set := open(t, toyDefinition(t))
+	for _, name := range []string{"HTTP_PROXY", "https_proxy", "NO_PROXY", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"} {
+		if got := call(t, set, "env", `{"name":"`+name+`"}`); got != name+"=x-"+name {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestPasswordsOfProxiesDoNotShowInLastWords(t *testing.T) {
+	t.Setenv("HTTPS_PROXY", "http://ann:hunter2hunter2@proxy.example:3128")
+	t.Setenv("NO_PROXY", "localhost")
+	set := open(t, Definition{
+		Name: "toy", Command: "sh", Args: []string{"-c", `echo "$HTTPS_PROXY refused hunter2hunter2 for localhost" >&2; exit 1`},
+	})
+	want := `server "toy": ended (exit status 1) while starting; its last words: ${HTTPS_PROXY} refused … for localhost`
 	if err := refuse(t, set, "echo", `{}`); err.Error() != want {
 		t.Errorf("error = %q, want %q", err, want)
 	}

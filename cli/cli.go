@@ -69,10 +69,11 @@ By hand:
 
 Policies are CUE files. They are taken from --policies, else from the variable
 BRIDGE_POLICIES (paths separated as in PATH), else from the folder
-bridge/policies in the user's configuration folder, else from the two profiles
-that are built in, "default" and "strict". The current folder is never searched. When
-they change, the next run of an agent is under the new ones; if those are wrong, it
-is told so, and the old ones hold.
+bridge/policies in the user's configuration folder. The current folder is never
+searched. Two profiles are built in, "default" and "strict"; a policy can have its
+own of these names. Without --profile it is the policy's "default", or its only
+profile. When the policies change, the next run of an agent is under the new ones;
+if those are wrong, it is told so, and the old ones hold.
 
 Variables of the environment choose where a profile leaves a choice, such as
 MCP_BRIDGE_MEMORY_LIMIT=2g; "bridge schema" lists them. MCP_BRIDGE_LOG_LEVEL is

@@ -32,7 +32,11 @@ func (c *choice) examinePolicies() (*policy.Profile, []check) {
 	if err != nil {
 		return nil, found(err, vet)
 	}
-	checks = append(checks, check{"policies", ok, fmt.Sprintf("%s; profiles: %s", where, strings.Join(all.Profiles(), ", ")), ""})
+	names := strings.Join(all.Profiles(), ", ")
+	if others := all.BuiltIn(); len(others) > 0 {
+		names += "; built in: " + strings.Join(others, ", ")
+	}
+	checks = append(checks, check{"policies", ok, where + "; profiles: " + names, ""})
 	for _, w := range all.Warnings() {
 		checks = append(checks, check{"policies", warn, w.Error(), vet})
 	}

@@ -27,7 +27,7 @@ type choice struct {
 
 func (c *choice) flags(cmd *cobra.Command) {
 	c.cmd = cmd
-	cmd.Flags().StringVar(&c.profile, "profile", "default", "the `NAME` of the profile to run under")
+	cmd.Flags().StringVar(&c.profile, "profile", "", "the `NAME` of the profile to run under (default the one named default, or else the only one)")
 	cmd.Flags().StringArrayVar(&c.policies, "policies", nil, "a policy file or a folder of them, at `PATH` (repeatable)")
 }
 
@@ -47,6 +47,7 @@ func (c *choice) load() (*policy.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.profile = profile.Name // it stays that one, whatever else the policies come to have
 	if profile, err = c.standing(profile); err != nil {
 		return nil, err
 	}

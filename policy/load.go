@@ -38,19 +38,29 @@ func Schema() string { return schemaSource }
 func Defaults() string { return defaultsSource }
 
 // Load reads a policy from files, and from the .cue files that lie directly in
-// folders. With no paths it is the policies embedded in the binary. It reads
-// nothing else. What is wrong with the policy is reported as Errors.
+// folders. With no paths it is the policies embedded in the binary, whose profiles
+// any other policy has beside its own. It reads nothing else. What is wrong with
+// the policy is reported as Errors.
 func Load(paths []string) (*Policy, error) {
 	if len(paths) == 0 {
-		sources, err := embedded()
-		if err != nil {
-			return nil, fmt.Errorf("reading the embedded policies: %w", err)
-		}
-		return load(sources)
+		return builtIn()
 	}
 	sources, errs := read(paths)
 	if len(errs) > 0 {
 		return nil, errs
+	}
+	p, err := load(sources)
+	if err == nil {
+		p.builtIn = sync.OnceValues(builtIn)
+	}
+	return p, err
+}
+
+// builtIn is the policy embedded in the binary.
+func builtIn() (*Policy, error) {
+	sources, err := embedded()
+	if err != nil {
+		return nil, fmt.Errorf("reading the embedded policies: %w", err)
 	}
 	return load(sources)
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,10 +14,25 @@ type Policy struct {
 	profiles map[string]*Profile
 	sources  []source // what it was loaded from
 	loader   *loader  // that loaded it
+
+	builtIn func() (*Policy, error) // whose profiles there are beside; nil if it is that policy
 }
 
-// Profiles are the names of the profiles, sorted.
+// Profiles are the names of the policy's own profiles, sorted.
 func (p *Policy) Profiles() []string { return sortedKeys(p.profiles) }
+
+// BuiltIn are the names of the profiles that are built in and that the policy does
+// not define itself, sorted.
+func (p *Policy) BuiltIn() []string {
+	if p.builtIn == nil {
+		return nil
+	}
+	other, err := p.builtIn()
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(other.Profiles(), func(name string) bool { return p.profiles[name] != nil })
+}
 
 // Place is where the policy has the field at the path, which is nowhere if it
 // has no such field, and the path as it is written.
@@ -30,21 +46,40 @@ func (p *Policy) Place(path ...string) (at Pos, written string) {
 	return p.loader.posOf(v), pathString(path)
 }
 
-// Profile is the profile of that name, with what the overrides choose where it
-// leaves a choice. The error of an unknown one says which there are. Overrides
-// that the profile forbids are reported as Errors, each with the field, the rule
-// and its place, and the variable.
+// Profile is the profile of that name, the policy's own or else one that is built
+// in, with what the overrides choose where it leaves a choice. "" stands for the
+// policy's own profile default, or for its only one. The error of an unknown one
+// says which there are. Overrides that the profile forbids are reported as Errors,
+// each with the field, the rule and its place, and the variable.
 func (p *Policy) Profile(name string, overrides ...Override) (*Profile, error) {
+	own := p.Profiles()
+	switch {
+	case name != "":
+	case p.profiles["default"] != nil:
+		name = "default"
+	case len(own) == 1:
+		name = own[0]
+	case len(own) == 0:
+		return nil, errors.New("no profile is named, and the policy has none of its own")
+	default:
+		return nil, fmt.Errorf("no profile is named; profiles: %s", strings.Join(own, ", "))
+	}
 	if profile, ok := p.profiles[name]; ok {
 		if len(overrides) == 0 {
 			return profile, nil
 		}
 		return p.override(profile, overrides)
 	}
-	names := p.Profiles()
-	if len(names) == 0 {
-		return nil, fmt.Errorf("unknown profile %q; the policy has no profiles", name)
+	others := p.BuiltIn()
+	if slices.Contains(others, name) {
+		other, err := p.builtIn()
+		if err != nil {
+			return nil, err
+		}
+		return other.Profile(name, overrides...)
 	}
+	names := append(own, others...)
+	slices.Sort(names)
 	return nil, fmt.Errorf("unknown profile %q; profiles: %s%s", name, strings.Join(names, ", "), DidYouMean(name, names))
 }
 

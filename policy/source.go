@@ -24,8 +24,7 @@ type source struct {
 	data []byte
 }
 
-// embedded are the policies of the binary, named as they lie in the
-// repository.
+// embedded are the policies of the binary, named as no file of a user's.
 func embedded() ([]source, error) {
 	entries, err := policies.Files.ReadDir(".")
 	if err != nil {
@@ -37,7 +36,7 @@ func embedded() ([]source, error) {
 		if err != nil {
 			return nil, err
 		}
-		sources = append(sources, source{path.Join("policies", e.Name()), data})
+		sources = append(sources, source{path.Join("built-in", e.Name()), data})
 	}
 	return sources, nil
 }

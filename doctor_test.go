@@ -48,7 +48,7 @@ func TestDoctor(t *testing.T) {
 		t.Fatal(err)
 	}
 	want = append(want,
-		finding{"policies", "ok", regexp.QuoteMeta(policy) + "; profiles: all", ""},
+		finding{"policies", "ok", regexp.QuoteMeta(policy) + "; profiles: all; built in: default, strict", ""},
 		finding{"profile", "ok", `"all"`, ""},
 		finding{`server "toy"`, "ok", regexp.QuoteMeta(toy), ""})
 	want = append(want, podmanFindings()...)

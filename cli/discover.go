@@ -119,11 +119,7 @@ func (d *discovery) examine() []check {
 		}
 	}
 	for _, file := range files {
-		count := fmt.Sprintf("%d servers", servers[file])
-		if servers[file] == 1 {
-			count = "1 server"
-		}
-		checks = append(checks, check{"client", ok, file + ": " + count, ""})
+		checks = append(checks, check{"client", ok, file + ": " + counted(servers[file], "server"), ""})
 	}
 	for _, w := range d.warnings {
 		if w.Minor {

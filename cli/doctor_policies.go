@@ -45,6 +45,9 @@ func (c *choice) examinePolicies() (*policy.Profile, []check) {
 		return nil, found(err, "bridge doctor --profile NAME, without what is said to be wrong")
 	}
 	checks = append(checks, check{"profile", ok, fmt.Sprintf("%q", p.Name), ""})
+	if all := c.openness(); all != "" {
+		checks = append(checks, check{"profile", warn, all, lessOpen})
+	}
 	checks = append(checks, c.discovery.examine()...)
 	for _, d := range definitions(p) {
 		checks = append(checks, examineServer(d, c.discovery.place(d.Name)))

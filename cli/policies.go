@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bridge/policy"
+	"bridge/upstream"
 )
 
 // choice is which profile of which policies a command is to use.
@@ -20,9 +22,10 @@ type choice struct {
 	profile  string
 	policies []string
 
-	containerfile []byte         // of the bridge's own image
-	cmd           *cobra.Command // whose flags these are
-	discovery     *discovery     // of the profile that was last loaded
+	containerfile []byte          // of the bridge's own image
+	cmd           *cobra.Command  // whose flags these are
+	loaded        *policy.Profile // the last one
+	discovery     *discovery      // of that one
 }
 
 func (c *choice) flags(cmd *cobra.Command) {
@@ -51,7 +54,43 @@ func (c *choice) load() (*policy.Profile, error) {
 	if profile, err = c.standing(profile); err != nil {
 		return nil, err
 	}
-	return c.discover(profile)
+	c.loaded, err = c.discover(profile)
+	return c.loaded, err
+}
+
+// openness says how much the built-in profile allows that mounts whatever is
+// found, "" for another one and for nothing found. No server is asked for that.
+func (c *choice) openness() string {
+	servers, err := c.servers(c.loaded)
+	if err != nil || len(servers) == 0 || !c.loaded.BuiltIn() {
+		return "" // the mistake is told by who starts them
+	}
+	set := upstream.New(servers, slog.New(slog.DiscardHandler))
+	defer set.Close()
+	if folder, err := stateFolder(c.loaded.State); err == nil {
+		set.Keep(folder)
+	}
+	known, unknown := 0, 0
+	for _, s := range servers {
+		tools, ok := set.Remembered(s.Name)
+		if !ok {
+			unknown++
+		}
+		known += len(tools)
+	}
+	all := counted(len(servers), "server")
+	if unknown == 0 {
+		return fmt.Sprintf("profile %q allows all %s of %s", c.profile, counted(known, "tool"), all)
+	}
+	return fmt.Sprintf("profile %q allows every tool of %s: %d are known, those of %s are not yet", c.profile, all, known, counted(unknown, "server"))
+}
+
+// counted is a number of things, in words.
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // paths are where the policies are: as the command line says, else the

@@ -29,6 +29,9 @@ func newServe(containerfile []byte) *cobra.Command {
 	return cmd
 }
 
+// lessOpen is what helps where a profile allows much.
+const lessOpen = "bridge init writes a policy that allows less"
+
 func noArgs(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("unexpected argument %q", args[0])
@@ -42,6 +45,9 @@ func serve(c *choice) error {
 		return err
 	}
 	defer end()
+	if all := c.openness(); all != "" {
+		fmt.Fprintf(os.Stderr, "bridge: %s\nbridge: hint: %s\n", all, lessOpen)
+	}
 	if term.IsTerminal(int(os.Stdin.Fd())) {
 		fmt.Fprintf(os.Stderr, "bridge: waiting for an MCP client on stdin, under profile %q\n", c.profile)
 		fmt.Fprintf(os.Stderr, "bridge: hint: a client starts this command itself: claude mcp add bridge -- bridge --profile %s\n", c.profile)

@@ -115,6 +115,9 @@ type Profile struct {
 	chosen map[string]string // fields that overrides have set, such as limits.memory: the variable
 }
 
+// BuiltIn tells whether the profile is one that is built in.
+func (p *Profile) BuiltIn() bool { return strings.HasPrefix(p.Pos().File, builtInFolder) }
+
 // Source says what has set a field, such as limits.memory, in words that follow
 // on "of": the profile, or a variable of the environment.
 func (p *Profile) Source(field string) string {

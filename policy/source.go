@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 
@@ -18,13 +17,16 @@ const (
 	maxFiles = 1000    // files of one policy
 )
 
+// builtInFolder is where the policies of the binary seem to lie.
+const builtInFolder = "built-in/"
+
 // A source is a policy file as read.
 type source struct {
 	name string // as the user wrote it, or the user's folder and the file in it
 	data []byte
 }
 
-// embedded are the policies of the binary, named as no file of a user's.
+// embedded are the policies of the binary.
 func embedded() ([]source, error) {
 	entries, err := policies.Files.ReadDir(".")
 	if err != nil {
@@ -36,7 +38,7 @@ func embedded() ([]source, error) {
 		if err != nil {
 			return nil, err
 		}
-		sources = append(sources, source{path.Join("built-in", e.Name()), data})
+		sources = append(sources, source{builtInFolder + e.Name(), data})
 	}
 	return sources, nil
 }

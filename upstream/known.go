@@ -17,3 +17,19 @@ func (s *Set) Known(server string) ([]Tool, bool) {
 	}
 	return srv.catalog.tools, true
 }
+
+// Remembered gives the catalog of a server as it was last read, by this set or
+// by another bridge whose catalogs are kept, without asking the server.
+func (s *Set) Remembered(server string) ([]Tool, bool) {
+	srv, err := s.lookup(server)
+	if err != nil {
+		return nil, false
+	}
+	srv.recall()
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	if srv.catalog == nil {
+		return nil, false
+	}
+	return srv.catalog.tools, true
+}

@@ -89,13 +89,14 @@ func (s *server) ask(ctx context.Context, c *conn, tool, method string, params a
 	defer cancel()
 	result, err := c.request(bounded, method, params)
 	var refusal *rpcError
+	var garbled *unreadable
 	var failure *Error
 	switch {
 	case err == nil:
 		return result, nil
 	case errors.As(err, &refusal) && tool == "":
 		failure = s.errorf("server %q: refused %s: %s", s.def.Name, method, refusal.Error())
-		failure.Code = refusal.code
+		failure.Code, failure.Data = refusal.code, refusal.data
 		return nil, failure
 	case errors.As(err, &refusal):
 		return nil, &Error{
@@ -110,6 +111,8 @@ func (s *server) ask(ctx context.Context, c *conn, tool, method string, params a
 		failure = s.closed()
 	case errors.As(err, new(*lost)):
 		failure = s.errorf("server %q: %w; %s was not sent", s.def.Name, err, subject)
+	case errors.As(err, &garbled):
+		failure = s.errorf("server %q: %s", s.def.Name, garbled.of(subject))
 	default:
 		failure = s.errorf("server %q: %w before it answered %s", s.def.Name, err, subject)
 		failure.Stderr = c.words.last()

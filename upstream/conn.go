@@ -44,10 +44,10 @@ type lost struct{ error }
 
 func (l *lost) Unwrap() error { return l.error }
 
-// conn is the connection to one life of a server. It uses the library's
-// transport at most and not its client: the client reads catalogs and results
-// into types that lose what they do not know, and refuses servers that name a
-// protocol version it has not heard of.
+// conn is the connection to one life of a server. It does not use the library's
+// client: that reads catalogs and results into types that lose what they do not
+// know, refuses servers that name a protocol version it has not heard of, and
+// passes over lines that it cannot read.
 type conn struct {
 	server *server
 	link   link
@@ -97,16 +97,14 @@ func (c *conn) spawn(work func()) {
 	}
 }
 
-// reply answers a request of the server, unless it has asked for too much at once.
-func (c *conn) reply(id json.RawMessage, work func()) {
-	if len(id) > 1<<10 {
-		return
-	}
+// reply sends an answer to a request of the server, unless it has asked for too
+// much at once.
+func (c *conn) reply(send func()) {
 	select {
 	case c.replies <- struct{}{}:
 		c.spawn(func() {
 			defer func() { <-c.replies }()
-			work()
+			send()
 		})
 	default:
 	}
@@ -132,8 +130,8 @@ func (c *conn) request(ctx context.Context, method string, params any) (json.Raw
 }
 
 // notified hears a notification. It runs in the read loop and must not wait.
-func (c *conn) notified(method string) {
-	if method == string(mcp.MethodNotificationToolsListChanged) {
+func (c *conn) notified(m *envelope) {
+	if m.Method == string(mcp.MethodNotificationToolsListChanged) {
 		c.changes.Add(1)
 	}
 }

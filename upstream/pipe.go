@@ -5,13 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
-	"strings"
 	"time"
-
-	"github.com/mark3labs/mcp-go/client/transport"
-	"github.com/mark3labs/mcp-go/mcp"
 )
 
 // pipe is the link to a server that is a process.
@@ -20,20 +14,17 @@ type pipe struct {
 	proc *process
 	in   *input
 	out  *output
-	wire *transport.Stdio
+
+	pending *pending
 }
 
 // connect gives a connection its process.
 func (c *conn) connect(proc *process) {
-	l := &pipe{conn: c, proc: proc, in: newInput(proc.stdin), out: newOutput(proc.stdout, c.words)}
+	l := &pipe{conn: c, proc: proc, in: newInput(proc.stdin), out: newOutput(proc.stdout), pending: newPending(c)}
 	c.link = l
-	l.wire = transport.NewIO(l.out.buffered(), l.in, io.NopCloser(strings.NewReader("")))
-	transport.WithCommandLogger(slog.New(slog.DiscardHandler))(l.wire)
-	l.wire.SetNotificationHandler(func(n mcp.JSONRPCNotification) { c.notified(n.Method) })
-	l.wire.SetRequestHandler(asked)
 	c.over.Go(func() { c.words.follow(proc.stderr) })
 	c.over.Go(l.in.drain)
-	l.wire.Start(c.life) // starts no process, so it cannot go wrong
+	c.over.Go(l.read)
 	c.over.Go(l.supervise)
 }
 
@@ -78,46 +69,48 @@ func (l *pipe) supervise() {
 	default:
 		cause = errors.New("closed its output")
 	}
-	if l.out.tooLong.Load() {
+	if l.out.tooLong {
 		cause = fmt.Errorf("sent a message of more than %d MiB", maxLine>>20)
 	}
 	l.conn.end(cause)
 }
 
-func (l *pipe) request(ctx context.Context, id int64, method string, params any) (json.RawMessage, error) {
-	res, err := l.wire.SendRequest(ctx, transport.JSONRPCRequest{
-		JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(id), Method: method, Params: params,
-	})
-	switch {
-	case err == nil && res.Error != nil:
-		refusal := &rpcError{code: res.Error.Code, message: res.Error.Message}
-		if res.Error.Data != nil {
-			refusal.data, _ = json.Marshal(res.Error.Data)
+// read hears what the server writes until its end.
+func (l *pipe) read() {
+	defer close(l.out.eof)
+	ear := ear{pipe: l}
+	for {
+		line, err := l.out.line()
+		ear.hear(line)
+		if err != nil {
+			return
 		}
-		return nil, refusal
-	case err == nil && len(res.Result) == 0:
-		return nil, errors.New("answered with neither a result nor an error")
-	case err == nil:
-		return res.Result, nil
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case errors.Is(err, errQueueFull):
-		return nil, &lost{errQueueFull}
-	}
-	// The pipe broke; why is known when the server's end is.
-	select {
-	case <-l.conn.dead:
-		return nil, l.conn.cause
-	case <-ctx.Done():
-		return nil, ctx.Err()
 	}
 }
 
-func (l *pipe) notify(ctx context.Context, method string, params map[string]any) {
-	l.wire.SendNotification(ctx, mcp.JSONRPCNotification{
-		JSONRPC:      mcp.JSONRPC_VERSION,
-		Notification: mcp.Notification{Method: method, Params: mcp.NotificationParams{AdditionalFields: params}},
-	})
+func (l *pipe) request(ctx context.Context, id int64, method string, params any) (json.RawMessage, error) {
+	line, err := json.Marshal(request(id, method, params))
+	if err != nil {
+		return nil, err
+	}
+	w := l.pending.add(id)
+	defer l.pending.remove(id)
+	if _, err := l.in.Write(append(line, '\n')); errors.Is(err, errQueueFull) {
+		return nil, &lost{errQueueFull}
+	}
+	// If the pipe broke, why is known when the server's end is.
+	return l.pending.await(ctx, w)
+}
+
+// send writes a message that is not answered.
+func (l *pipe) send(message any) {
+	if line, err := json.Marshal(message); err == nil {
+		l.in.Write(append(line, '\n'))
+	}
+}
+
+func (l *pipe) notify(_ context.Context, method string, params map[string]any) {
+	l.send(notification(method, params))
 }
 
 // agreed does nothing: the version is in no message after the handshake.
@@ -139,15 +132,5 @@ func (l *pipe) close() {
 	<-l.proc.gone
 	<-l.conn.dead
 	l.conn.leave()
-	l.wire.Close()
 	l.proc.closeFiles()
-}
-
-// asked answers a request of the server. The bridge declares no capability, so
-// that a ping is all that a server may ask for.
-func asked(_ context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-	if req.Method == string(mcp.MethodPing) {
-		return transport.NewJSONRPCResultResponse(req.ID, json.RawMessage("{}")), nil
-	}
-	return transport.NewJSONRPCErrorResponse(req.ID, mcp.METHOD_NOT_FOUND, "bridge does not offer "+req.Method, nil), nil
 }

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,6 +10,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
 )
 
 const (
@@ -183,10 +186,14 @@ func (s *server) older(err error) bool {
 // startFailure words why a handshake did not come about.
 func (s *server) startFailure(c *conn, err error) *Error {
 	var refusal *rpcError
+	var garbled *unreadable
 	var failure *Error
 	switch {
 	case errors.As(err, &refusal):
 		failure = s.errorf("server %q: refused to start a session: %s", s.def.Name, c.words.redact.Replace(refusal.Error()))
+		failure.Code, failure.Data = refusal.code, json.RawMessage(c.words.redact.Replace(string(refusal.data)))
+	case errors.As(err, &garbled):
+		failure = s.errorf("server %q: %s", s.def.Name, garbled.of(string(mcp.MethodInitialize)))
 	case errors.Is(err, context.DeadlineExceeded):
 		failure = s.errorf("server %q: not started within %v", s.def.Name, s.def.StartTimeout)
 	case s.def.URL != "":

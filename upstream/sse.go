@@ -22,13 +22,14 @@ type sse struct {
 	site *site
 	post string // where messages go
 
-	mu      sync.Mutex // guards what follows
+	pending *pending
+
+	mu      sync.Mutex // guards version
 	version string
-	waiting map[string]chan *envelope // by the id that is waited for
 }
 
 func newSSE(c *conn, s *site) *sse {
-	return &sse{conn: c, site: s, waiting: map[string]chan *envelope{}}
+	return &sse{conn: c, site: s, pending: newPending(c)}
 }
 
 // open opens the stream and hears where messages go.
@@ -112,30 +113,15 @@ func (l *sse) read(src *events) {
 			l.conn.end(errors.New("closed its stream"))
 			return
 		}
-		var m envelope
-		if len(ev.data) == 0 || json.Unmarshal(ev.data, &m) != nil {
+		if len(ev.data) == 0 {
 			continue
 		}
-		switch {
-		case m.Method == "":
-			id := string(bytes.Trim(m.ID, `"`))
-			l.mu.Lock()
-			answer := l.waiting[id]
-			delete(l.waiting, id)
-			l.mu.Unlock()
-			if answer != nil {
-				answer <- &m
-			}
-		case len(m.ID) == 0:
-			l.conn.notified(m.Method)
-		default:
-			reply := map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": m.ID, "result": struct{}{}}
-			if m.Method != string(mcp.MethodPing) {
-				delete(reply, "result")
-				reply["error"] = map[string]any{"code": mcp.METHOD_NOT_FOUND, "message": "bridge does not offer " + m.Method}
-			}
-			l.conn.reply(m.ID, func() { l.note(l.conn.life, reply) })
+		m, err := parse(ev.data)
+		if err != nil {
+			l.pending.doubt(ev.data, "it is no JSON: "+err.Error())
+			continue
 		}
+		l.pending.take(ev.data, m, func(message any) { l.conn.reply(func() { l.note(l.conn.life, message) }) })
 	}
 }
 
@@ -149,27 +135,12 @@ func (l *sse) alive() bool {
 }
 
 func (l *sse) request(ctx context.Context, id int64, method string, params any) (json.RawMessage, error) {
-	answer := make(chan *envelope, 1)
-	key := fmt.Sprint(id)
-	l.mu.Lock()
-	l.waiting[key] = answer
-	l.mu.Unlock()
-	defer func() {
-		l.mu.Lock()
-		delete(l.waiting, key)
-		l.mu.Unlock()
-	}()
-	if err := l.send(ctx, map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": id, "method": method, "params": params}); err != nil {
+	w := l.pending.add(id)
+	defer l.pending.remove(id)
+	if err := l.send(ctx, request(id, method, params)); err != nil {
 		return nil, err
 	}
-	select {
-	case m := <-answer:
-		return m.answer()
-	case <-l.conn.dead:
-		return nil, l.conn.cause
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return l.pending.await(ctx, w)
 }
 
 // send posts a message.
@@ -208,10 +179,7 @@ func (l *sse) note(ctx context.Context, message any) {
 }
 
 func (l *sse) notify(ctx context.Context, method string, params map[string]any) {
-	message := map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "method": method}
-	if params != nil {
-		message["params"] = params
-	}
+	message := notification(method, params)
 	if method == string(mcp.MethodNotificationCancelled) {
 		l.conn.spawn(func() { l.note(ctx, message) })
 		return

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"sync"
-	"sync/atomic"
 )
 
 const (
@@ -101,68 +100,86 @@ func (in *input) Close() error {
 	return in.file.Close()
 }
 
-// output passes on the lines of a server that can be messages. Others, which
-// servers should write to stderr but some do not, are kept as last words; a
-// line without end closes the connection.
+// output reads the lines of a server.
 type output struct {
-	src   *bufio.Reader
-	words *tail
-	eof   chan struct{} // closed at the end
-
-	end     sync.Once
-	tooLong atomic.Bool
-
-	rest    []byte // of the chunk being passed on
-	within  bool   // the next chunk goes on with the line before it
-	message bool   // that line is one that can be a message
-	length  int    // of that line so far
-	err     error
+	src     *bufio.Reader
+	eof     chan struct{} // closed when all has been heard
+	tooLong bool          // to be read after eof
 }
 
-func newOutput(r io.Reader, words *tail) *output {
-	return &output{src: bufio.NewReaderSize(r, 64<<10), words: words, eof: make(chan struct{})}
+func newOutput(r io.Reader) *output {
+	return &output{src: bufio.NewReaderSize(r, 64<<10), eof: make(chan struct{})}
 }
 
-func (o *output) Read(p []byte) (int, error) {
-	for len(o.rest) == 0 {
-		if o.err != nil {
-			// Only now has the library dealt with all that came before. Whatever
-			// ended it is told elsewhere: io.EOF keeps the library quiet.
-			o.end.Do(func() { close(o.eof) })
-			return 0, io.EOF
+// maxJunk is how much is kept of a line that does not begin as a message does,
+// in bytes.
+const maxJunk = 64 << 10
+
+// line gives the next line, also an unended last one with the error of the end.
+// One that is too long is such an end.
+func (o *output) line() ([]byte, error) {
+	var line []byte
+	length, most := 0, maxLine
+	for {
+		chunk, err := o.src.ReadSlice('\n')
+		if length == 0 && !begins(chunk) {
+			most = maxJunk
 		}
-		o.next()
-	}
-	n := copy(p, o.rest)
-	o.rest = o.rest[n:]
-	return n, nil
-}
-
-// next reads the next chunk of a line.
-func (o *output) next() {
-	chunk, err := o.src.ReadSlice('\n')
-	if err != nil && err != bufio.ErrBufferFull {
-		o.err = err
-	}
-	if !o.within {
-		start := bytes.TrimLeft(chunk, " \t\r\n")
-		o.message = len(start) > 0 && start[0] == '{'
-		o.length = 0
-		if !o.message {
-			o.words.add(chunk[:min(len(chunk), tailWidth)])
+		length += len(chunk)
+		line = append(line, chunk[:min(len(chunk), most-min(len(line), most))]...)
+		switch {
+		case length > maxLine:
+			o.tooLong = true
+			return nil, io.EOF
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return line, err
 		}
 	}
-	o.length += len(chunk)
-	o.within = err == bufio.ErrBufferFull
-	if o.length > maxLine {
-		o.tooLong.Store(true)
-		o.err = io.EOF
+}
+
+// begins tells whether a line begins as a message does.
+func begins(line []byte) bool {
+	line = bytes.TrimLeft(bytes.TrimPrefix(line, byteOrderMark), " \t\r\n")
+	return len(line) > 0 && line[0] == '{'
+}
+
+// ear tells the messages of a server from what else it writes to stdout. Servers
+// should write that to stderr, but many do not: it is kept as last words.
+type ear struct {
+	pipe  *pipe
+	block []byte // lines from one that begins like a message and is none
+}
+
+// hear deals with one line.
+func (e *ear) hear(line []byte) {
+	line = bytes.TrimRight(line, "\r\n")
+	why := "there is text before the message"
+	switch {
+	case bytes.HasPrefix(line, []byte("[")):
+		why = "it is a list"
+	case begins(line):
+		m, err := parse(line)
+		if err == nil {
+			e.block = nil
+			e.pipe.pending.take(line, m, e.pipe.send)
+			return
+		}
+		why = "it is no JSON: " + err.Error()
+		e.block = []byte{}
+	}
+	if len(bytes.TrimSpace(line)) == 0 {
 		return
 	}
-	if o.message {
-		o.rest = chunk
+	e.pipe.conn.words.add(line[:min(len(line), tailWidth)])
+	e.pipe.pending.doubt(line, why)
+	switch room := maxJunk - len(e.block); {
+	case e.block == nil:
+		return
+	case len(line) < room:
+		e.block = append(append(e.block, line...), '\n')
+	}
+	if line[0] == '}' { // at the margin: the end of an object that is printed to be read
+		e.pipe.pending.doubt(e.block, "a message must be one line")
+		e.block = nil
 	}
 }
-
-// buffered is the output as the library reads it best.
-func (o *output) buffered() io.Reader { return bufio.NewReaderSize(o, 64<<10) }

@@ -12,20 +12,91 @@ import (
 	"testing/iotest"
 )
 
-func TestOnlyMessagesArePassedOn(t *testing.T) {
-	long := `{"x":"` + strings.Repeat("y", 200_000) + `"}` + "\n"
-	text := "Listening on stdio\n" + `{"a":1}` + "\n\r\n  {\"b\":2}\r\n[1]\n" + strings.Repeat("z", 100_000) + "\n" + long + `{"last":3}`
+// testPipe is a link to a server that is not there, with requests that wait.
+func testPipe(t testing.TB, ids ...int64) (*pipe, map[int64]*waiter) {
+	c := newConn(&server{life: t.Context()}, strings.NewReplacer())
+	p := &pipe{conn: c, pending: newPending(c)}
+	waiters := map[int64]*waiter{}
+	for _, id := range ids {
+		waiters[id] = p.pending.add(id)
+		c.ids.Store(id)
+	}
+	return p, waiters
+}
+
+func TestOnlyMessagesAreHeard(t *testing.T) {
+	answer := func(id, result string) string {
+		return `{"jsonrpc":"2.0","id":` + id + `,"result":` + result + `}`
+	}
+	long := `"` + strings.Repeat("y", 200_000) + `"`
+	text := "Listening on stdio\n" + answer("1", "1") + "\n\r\n  " + answer(`"2"`, "2") + "\r\n[1]\n" + strings.Repeat("z", 100_000) + "\n" +
+		answer("3.0", long) + "\n\ufeff" + answer("4", "4") + "\n" + answer("5", "5")
 	for name, r := range map[string]io.Reader{
 		"whole": strings.NewReader(text), "bytes": iotest.OneByteReader(strings.NewReader(text)), "halves": iotest.HalfReader(strings.NewReader(text)),
 	} {
-		said := &tail{redact: strings.NewReplacer(), eof: make(chan struct{})}
-		got, err := io.ReadAll(newOutput(r, said))
-		want := `{"a":1}` + "\n  {\"b\":2}\r\n" + long + `{"last":3}`
-		if err != nil || string(got) != want {
-			t.Errorf("%s: %d bytes, %v; want %d", name, len(got), err, len(want))
+		p, waiters := testPipe(t, 1, 2, 3, 4, 5)
+		p.out = newOutput(r)
+		p.read()
+		for id, want := range map[int64]string{1: "1", 2: "2", 3: long, 4: "4", 5: "5"} {
+			select {
+			case m := <-waiters[id].answer:
+				if string(m.Result) != want {
+					t.Errorf("%s: answer %d has %d bytes, want %d", name, id, len(m.Result), len(want))
+				}
+			default:
+				t.Errorf("%s: answer %d was not heard", name, id)
+			}
+			if len(waiters[id].doubt) > 0 {
+				t.Errorf("%s: answer %d is in doubt", name, id)
+			}
 		}
-		if words := said.last(); len(words) != 3 || words[0] != "Listening on stdio" || words[1] != "[1]" || len(words[2]) != tailWidth {
+		if words := p.conn.words.last(); len(words) != 3 || words[0] != "Listening on stdio" || words[1] != "[1]" || len(words[2]) != tailWidth {
 			t.Errorf("%s: %.100q", name, words)
+		}
+	}
+}
+
+// Nobody is told of a line that cannot be read but who waits for it.
+func TestDoubtIsOfOneRequest(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		of   int64 // 0 is nobody
+	}{
+		{`x {"jsonrpc":"2.0","id":2,"result":{}}`, 2},
+		{`x {"jsonrpc":"2.0","id":"3","error":{}}`, 3},
+		{`{"result":{"id":7},"jsonrpc":"2.0","id": 3`, 3},
+		{`x {"jsonrpc":"2.0","id":1,"result":{}}`, 0},         // given up before
+		{`x {"jsonrpc":"2.0","id":"abc","result":{}}`, 0},     // one of two
+		{`{"jsonrpc":"2.0","id":9,"result":{}}`, 0},           // one of two
+		{`x {"id":2,"result":{}}`, 0},                         // a log
+		{`x {"jsonrpc":"2.0","id":2,"params":{}}`, 0},         // no answer
+		{`x {"jsonrpc":"2.0","id":2,"method":"ping"}`, 0},     // no answer
+		{`{"jsonrpc":"2.0","id":2,"method":"x","result":`, 0}, // no answer
+	} {
+		p, waiters := testPipe(t, 1, 2, 3)
+		p.pending.remove(1)
+		p.out = newOutput(strings.NewReader(test.text + "\n"))
+		p.read()
+		for id, w := range waiters {
+			if (len(w.doubt) > 0) != (id == test.of) {
+				t.Errorf("%s: doubt of %d: %v", test.text, id, len(w.doubt) > 0)
+			}
+		}
+	}
+}
+
+func TestTextIsMended(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{`{"a":"é 😀"}`, `{"a":"é 😀"}`},
+		{"\ufeff{}", "{}"},
+		{"{\"\xe9\xe9\":\"\xf0\x9f\"}", `{"\uFFFD\uFFFD":"\uFFFD\uFFFD"}`},
+		{`"\ud800 \uDFFF \ud83d\ude00 \ud83d\u0041"`, `"\ufffd \ufffd \ud83d\ude00 \ufffd\u0041"`},
+		{`"\\ud800 \\\ud800 \"\ude00"`, `"\\ud800 \\\ufffd \"\ufffd"`},
+		{`"\ud8`, `"\ud8`},
+	} {
+		want := strings.ReplaceAll(test.want, `\uFFFD`, "\ufffd")
+		if got := string(mended([]byte(test.text))); got != want {
+			t.Errorf("%q becomes %q, want %q", test.text, got, want)
 		}
 	}
 }
@@ -76,23 +147,20 @@ func TestInputNeverWaits(t *testing.T) {
 	}
 }
 
+// FuzzOutput tells that what a server writes is heard to its end, and that
+// lines which are answers are answers whatever lies around them.
 func FuzzOutput(f *testing.F) {
-	f.Add([]byte("{}\n{\n\n x\n{\"a\":1}"))
+	f.Add([]byte("{}\n{\n\n x\n{\"a\":1}\n}"))
 	f.Add([]byte("\x1b[0m{}\r\n\xff\n"))
+	f.Add([]byte("x {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		said := &tail{redact: strings.NewReplacer(), eof: make(chan struct{})}
-		got, err := io.ReadAll(iotest.OneByteReader(newOutput(bytes.NewReader(text), said)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var want []byte
-		for line := range bytes.SplitAfterSeq(text, []byte("\n")) {
-			if bytes.HasPrefix(bytes.TrimLeft(line, " \t\r\n"), []byte("{")) {
-				want = append(want, line...)
-			}
-		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%q passes as %q, want %q", text, got, want)
+		p, waiters := testPipe(t, 1, 2)
+		answer := []byte("\n{\"id\":2,\"result\":{}}\n")
+		p.in = newInput(nil)
+		p.out = newOutput(iotest.OneByteReader(io.MultiReader(bytes.NewReader(text), bytes.NewReader(answer))))
+		p.read()
+		if len(waiters[2].answer) != 1 {
+			t.Errorf("%q hides an answer", text)
 		}
 	})
 }

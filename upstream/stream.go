@@ -7,10 +7,8 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"strconv"
+	"slices"
 	"time"
-
-	"github.com/mark3labs/mcp-go/mcp"
 )
 
 const (
@@ -19,12 +17,6 @@ const (
 	resumeWait = time.Second
 	leastWait  = 10 * time.Millisecond
 )
-
-// is tells whether a message is the answer to the request with this number.
-func (m *envelope) is(id int64) bool {
-	number := strconv.FormatInt(id, 10)
-	return m.Method == "" && (string(m.ID) == number || string(m.ID) == `"`+number+`"`)
-}
 
 // stream reads a stream up to the answer to a request. If the server ends it
 // before, and has given an id to go on from, another is asked for.
@@ -35,7 +27,7 @@ func (w *web) stream(ctx context.Context, body io.Reader, id int64) (json.RawMes
 		if m != nil {
 			return m.answer()
 		}
-		if ctx.Err() != nil || errors.Is(err, errTooLong) {
+		if ctx.Err() != nil || errors.Is(err, errTooLong) || errors.As(err, new(*unreadable)) {
 			return nil, err
 		}
 		if src.last == "" || w.modern() {
@@ -64,38 +56,21 @@ func (w *web) until(src *events, id int64) (*envelope, error) {
 		if err != nil {
 			return nil, err
 		}
-		var m envelope
-		if len(ev.data) == 0 || ev.kind != "" && ev.kind != "message" || json.Unmarshal(ev.data, &m) != nil {
+		if len(ev.data) == 0 || ev.kind != "" && ev.kind != "message" {
 			continue
 		}
-		if m.is(id) {
-			return &m, nil
+		m, err := parse(ev.data)
+		switch {
+		case err == nil && m.is(id):
+			return m, nil
+		case err == nil:
+			w.conn.heard(m, func(message any) { w.conn.reply(func() { w.send(w.conn.life, "", message) }) })
+		default:
+			if ids, ok := answers(ev.data); ok && slices.Contains(ids, id) {
+				return nil, w.conn.unreadable(ev.data, "it is no JSON: "+err.Error())
+			}
 		}
-		w.heard(&m)
 	}
-}
-
-// heard deals with a message that answers nothing.
-func (w *web) heard(m *envelope) {
-	switch {
-	case m.Method == "":
-	case len(m.ID) == 0:
-		w.conn.notified(m.Method)
-	default:
-		w.conn.reply(m.ID, func() { w.reply(m) })
-	}
-}
-
-// reply answers a request of the server. The bridge declares no capability, so
-// that a ping is all that a server may ask for.
-func (w *web) reply(m *envelope) {
-	answer := map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": m.ID}
-	if m.Method == string(mcp.MethodPing) {
-		answer["result"] = struct{}{}
-	} else {
-		answer["error"] = map[string]any{"code": mcp.METHOD_NOT_FOUND, "message": "bridge does not offer " + m.Method}
-	}
-	w.send(w.conn.life, "", answer)
 }
 
 // get asks for a stream of messages that answer no request, or for the rest of

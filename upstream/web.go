@@ -27,18 +27,6 @@ type web struct {
 	version string
 }
 
-// envelope is any message of a server.
-type envelope struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Result json.RawMessage `json:"result"`
-	Error  *struct {
-		Code    int             `json:"code"`
-		Message string          `json:"message"`
-		Data    json.RawMessage `json:"data"`
-	} `json:"error"`
-}
-
 func newWeb(c *conn, s *site) *web { return &web{conn: c, site: s} }
 
 // open does nothing: each request makes its own connection, if it must.
@@ -63,7 +51,7 @@ func (w *web) agreed(version string) {
 var errSession = errors.New("has ended the session")
 
 func (w *web) request(ctx context.Context, id int64, method string, params any) (json.RawMessage, error) {
-	body, err := json.Marshal(map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": id, "method": method, "params": params})
+	body, err := json.Marshal(request(id, method, params))
 	if err != nil {
 		return nil, err
 	}
@@ -92,9 +80,9 @@ func (w *web) request(ctx context.Context, id int64, method string, params any) 
 		if err != nil {
 			return nil, err
 		}
-		var m envelope
-		if json.Unmarshal(text, &m) != nil {
-			return nil, errors.New("answered with what is no JSON")
+		m, err := parse(text)
+		if err != nil {
+			return nil, w.conn.unreadable(text, "it is no JSON: "+err.Error())
 		}
 		return m.answer()
 	case "text/event-stream":
@@ -168,9 +156,9 @@ var noSession = regexp.MustCompile(`(?i)\bsession\b`)
 // refused reads an answer whose status is none of success.
 func (w *web) refused(res *http.Response, kind, session string) error {
 	text, _ := io.ReadAll(io.LimitReader(res.Body, 1<<20))
-	var m envelope
 	refusal := &rpcError{}
-	isRefusal := kind == "application/json" && json.Unmarshal(text, &m) == nil && m.Error != nil && errors.As(second(m.answer()), &refusal)
+	m, err := parse(text)
+	isRefusal := kind == "application/json" && err == nil && m.Error != nil && errors.As(second(m.answer()), &refusal)
 	status := &statusError{code: res.StatusCode}
 	switch {
 	case session != "" && (res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusBadRequest && isRefusal && noSession.MatchString(refusal.message)):
@@ -185,17 +173,6 @@ func (w *web) refused(res *http.Response, kind, session string) error {
 }
 
 func second[T any](_ T, err error) error { return err }
-
-// answer is what a message says to the request that it answers.
-func (m *envelope) answer() (json.RawMessage, error) {
-	switch {
-	case m.Error != nil:
-		return nil, &rpcError{code: m.Error.Code, message: m.Error.Message, data: value(m.Error.Data)}
-	case len(m.Result) == 0:
-		return nil, errors.New("answered with neither a result nor an error")
-	}
-	return m.Result, nil
-}
 
 // noteTimeout bounds what nobody waits for.
 const noteTimeout = 5 * time.Second
@@ -220,10 +197,7 @@ func (w *web) notify(ctx context.Context, method string, params map[string]any) 
 	if w.modern() {
 		return
 	}
-	message := map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "method": method}
-	if params != nil {
-		message["params"] = params
-	}
+	message := notification(method, params)
 	if method == string(mcp.MethodNotificationCancelled) {
 		// Whoever gives a request up does not wait for the server to know.
 		w.conn.spawn(func() { w.send(ctx, method, message) })

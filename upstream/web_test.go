@@ -170,7 +170,7 @@ func TestErrorsOfHTTPSayWhy(t *testing.T) {
 		{Definition{URL: "ftp://x.example"}, `starting server "toy": its url "ftp://x.example" is none of http or https`},
 		{Definition{URL: answers(500, "text/html", "<p>s3cret")}, `server "toy": answered with status 500 (internal server error)`},
 		{Definition{URL: answers(200, "text/html", "<p>hello")}, `server "toy": answered with neither JSON nor a stream of events, but "text/html"`},
-		{Definition{URL: answers(200, "application/json", "{")}, `server "toy": answered with what is no JSON`},
+		{Definition{URL: answers(200, "application/json", "{")}, "server \"toy\": its answer to initialize cannot be read: it is no JSON: unexpected end of JSON input: `{`"},
 		{Definition{URL: answers(200, "application/json", `{"jsonrpc":"2.0","id":1}`)}, `server "toy": answered with neither a result nor an error`},
 		{Definition{URL: answers(200, "text/event-stream", "data: {}\n\n")}, `server "toy": ended its answer early`},
 		{Definition{URL: answers(404, "text/plain", "")}, `server "toy": answered with status 404 (not found)`},

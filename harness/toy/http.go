@@ -2,6 +2,7 @@ package toy
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -138,6 +139,15 @@ func (w *web) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 	if m.Method == "tools/call" {
 		record("TOY_LOG", "toy.log", m.Params.Name)
+	}
+	if w.options.raw && m.Method == "tools/call" && m.Params.Name == "write" {
+		var args struct {
+			Type string `json:"type"`
+		}
+		json.Unmarshal(m.Params.Arguments, &args)
+		out.Header().Set("Content-Type", cmp.Or(args.Type, "application/json"))
+		out.Write(written(m))
+		return
 	}
 	if w.options.moved && !strings.HasPrefix(r.Host, "localhost:") {
 		_, port, _ := net.SplitHostPort(r.Host)

@@ -3,6 +3,7 @@ package toy
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -26,6 +27,7 @@ var rawHandlers = map[string]func(ctx context.Context, s *session, m message) an
 		json.Unmarshal(m.Params.Arguments, &args)
 		return refusal(m.ID, args.Code, args.Message, args.Data)
 	},
+	"write": func(_ context.Context, _ *session, m message) any { return written(m) },
 	"ask": func(ctx context.Context, s *session, m message) any {
 		var args struct {
 			Method string `json:"method"`
@@ -40,6 +42,23 @@ var rawHandlers = map[string]func(ctx context.Context, s *session, m message) an
 	},
 }
 
+// rawBytes are sent as they are.
+type rawBytes []byte
+
+// written are the bytes that the tool write is given, each as a character; ID
+// stands for the id of the request.
+func written(m message) rawBytes {
+	var args struct {
+		Latin1 string `json:"latin1"`
+	}
+	json.Unmarshal(m.Params.Arguments, &args)
+	var text rawBytes
+	for _, r := range strings.ReplaceAll(args.Latin1, "ID", string(m.ID)) {
+		text = append(text, byte(r))
+	}
+	return text
+}
+
 // rawTools are the definitions of the tools that rawHandlers answer.
 func rawTools() []server.ServerTool {
 	return []server.ServerTool{
@@ -49,6 +68,9 @@ func rawTools() []server.ServerTool {
 			mcp.WithInteger("code", mcp.Required(), mcp.Description("Its code.")),
 			mcp.WithString("message", mcp.Required(), mcp.Description("Its message.")),
 			mcp.WithObject("data", mcp.Description("Its data."))), Handler: echo},
+		{Tool: mcp.NewTool("write", mcp.WithDescription("Write bytes in the place of an answer."),
+			mcp.WithString("latin1", mcp.Required(), mcp.Description("The bytes, each as a character; ID is the id of the request.")),
+			mcp.WithString("type", mcp.Description("Over HTTP, the type of the content."))), Handler: echo},
 		{Tool: mcp.NewTool("ask", mcp.WithDescription("Send a request to the client and answer with what comes back."),
 			mcp.WithString("method", mcp.Required(), mcp.Description("The request's method."))), Handler: echo},
 	}

@@ -61,9 +61,12 @@ func (s *session) send(messages ...any) {
 }
 
 func (s *session) write(m any) {
-	line, err := json.Marshal(m)
-	if err != nil {
-		return
+	line, ok := m.(rawBytes)
+	if !ok {
+		var err error
+		if line, err = json.Marshal(m); err != nil {
+			return
+		}
 	}
 	s.out.Write(append(line, '\n'))
 }

@@ -19,7 +19,7 @@ func (g *gate) known(ctx context.Context, run *record, a *attempt) error {
 		tools, err = g.upstream.Current(ctx, a.server.Name)
 	}
 	if err != nil {
-		return serverError(err)
+		return serverError(err, policy.Rule{})
 	}
 	for _, t := range tools {
 		if t.Name == a.tool {

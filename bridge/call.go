@@ -164,14 +164,14 @@ func (g *gate) send(ctx context.Context, a *attempt, r *reservation) (json.RawMe
 	result, err := g.upstream.Call(ctx, a.server.Name, a.tool, a.args)
 	if err != nil {
 		a.set(outcome(err))
+		failure := serverError(err, a.rule)
 		if a.state == neverSent {
-			return nil, serverError(err)
+			return nil, failure
 		}
-		text := redacted(err.Error(), a.rule.Result.Redact)
-		if over := r.took(len(text)); over != nil {
+		if over := r.took(size(failure)); over != nil {
 			return nil, over
 		}
-		return nil, &sandbox.Error{Kind: kind(err), Message: text}
+		return nil, failure
 	}
 	a.set(completed)
 	if result, err = fitted(result, a.name(), a.rule); err != nil {
@@ -198,17 +198,4 @@ func outcome(err error) string {
 		return failed
 	}
 	return inFlight
-}
-
-// serverError gives an upstream error its kind.
-func serverError(err error) error {
-	return &sandbox.Error{Kind: kind(err), Message: err.Error()}
-}
-
-func kind(err error) string {
-	var u *upstream.Error
-	if errors.As(err, &u) && u.Kind == upstream.KindTool {
-		return "tool"
-	}
-	return "server"
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"sync"
 
+	"bridge/policy"
 	"bridge/upstream"
 )
 
@@ -41,12 +42,12 @@ func (g *gate) tool(ctx context.Context, run *record, name, tool string) (any, e
 	}
 	tools, err := g.upstream.Tools(ctx, s.Name)
 	if err != nil {
-		return nil, serverError(err)
+		return nil, serverError(err, policy.Rule{})
 	}
 	if _, read := g.upstream.Known(s.Name); !read && !lists(tools, tool) {
 		// It was kept by an earlier bridge, and may be older than the tool.
 		if tools, err = g.upstream.Current(ctx, s.Name); err != nil {
-			return nil, serverError(err)
+			return nil, serverError(err, policy.Rule{})
 		}
 	}
 	for _, t := range g.filter(run, s, tools) {
@@ -88,7 +89,7 @@ func lists(tools []upstream.Tool, tool string) bool {
 func (g *gate) allowed(ctx context.Context, run *record, s mount) ([]aliasedTool, error) {
 	tools, err := g.upstream.Tools(ctx, s.Name)
 	if err != nil {
-		return nil, serverError(err)
+		return nil, serverError(err, policy.Rule{})
 	}
 	return g.filter(run, s, tools), nil
 }

@@ -138,14 +138,17 @@ func refusal(id int64, err error) []byte {
 // refusalData returns the data member of an error: the kind, and the rest
 // beside it if that is an object.
 func refusalData(e *Error) any {
-	data := map[string]any{}
+	data := map[string]json.RawMessage{} // numbers stay as they were written
 	if e.Data != nil {
 		encoded, err := json.Marshal(e.Data)
-		if err != nil || json.Unmarshal(encoded, &data) != nil || data == nil {
-			data = map[string]any{"data": e.Data}
+		if err != nil {
+			return map[string]any{"kind": e.Kind, "data": e.Data}
+		}
+		if json.Unmarshal(encoded, &data) != nil || data == nil {
+			data = map[string]json.RawMessage{"data": encoded}
 		}
 	}
-	data["kind"] = e.Kind
+	data["kind"] = mustRaw(e.Kind)
 	return data
 }
 

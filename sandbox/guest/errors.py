@@ -6,13 +6,19 @@ class MCPError(RuntimeError):
 
     Attributes:
         message: what happened, the same as ``str(error)``.
-        data: what else is known, a dict.
+        data: what else is known, a dict; of a server's JSON-RPC error it has "code" and "data".
+        code: the code of a server's JSON-RPC error, else None.
     """
 
     def __init__(self, message: str, data: "dict | None" = None) -> None:
         super().__init__(message)
         self.message = message
         self.data = data or {}
+
+    @property
+    def code(self) -> "int | None":
+        """The code of a server's JSON-RPC error."""
+        return self.data.get("code")
 
     def __str__(self) -> str:
         return self.message

@@ -39,6 +39,10 @@ type Options struct {
 	// error leaves things as they are, and is told to the agent and logged.
 	Reload func() (*Setup, error)
 
+	// Structured has every result carry its structured content, also where the
+	// format of the profile is not json.
+	Structured bool
+
 	// State is a folder in which the catalogs of servers are kept, so that those
 	// of servers that are not running are known, and logins. "" keeps none.
 	State string
@@ -51,6 +55,8 @@ type Bridge struct {
 	log      *slog.Logger
 	gate     *gate
 	session  *session
+
+	structured bool // as in Options
 
 	mu        sync.Mutex            // guards what follows
 	suspended map[string]*suspended // runs that wait for the agent to come back, by token
@@ -68,7 +74,7 @@ func New(o Options) *Bridge {
 	s := newSession(o.Setup, g, o.Log)
 	s.changed = o.Reload
 	b := &Bridge{
-		upstream: up, version: o.Version, log: o.Log, gate: g, session: s,
+		upstream: up, version: o.Version, log: o.Log, gate: g, session: s, structured: o.Structured,
 		suspended: map[string]*suspended{},
 	}
 	s.impatient = b.giveUp

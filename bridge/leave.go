@@ -25,10 +25,11 @@ const (
 
 // attachments are the blocks that follow the text of a result.
 type attachments struct {
-	images []sandbox.Image    // shown
-	links  []mcp.ResourceLink // to all else
-	files  []attachedFile     // as the structured content lists them
-	notes  []string           // what the text says of them
+	images  []sandbox.Image    // shown
+	links   []mcp.ResourceLink // to all else
+	files   []attachedFile     // as the structured content lists them
+	shelved []attachedLink     // likewise
+	notes   []string           // what the text says of them
 }
 
 // attachedFile is a file of the session as the structured content has it.
@@ -38,6 +39,14 @@ type attachedFile struct {
 	URI  string `json:"uri"`
 }
 
+// attachedLink is something else to be read, as the structured content has it.
+type attachedLink struct {
+	Name     string `json:"name"`
+	MIMEType string `json:"mimeType"`
+	Size     int64  `json:"size"`
+	URI      string `json:"uri"`
+}
+
 // attach sorts what a run has left into what a result shows and what it links
 // to. Files of a session that does not persist are gone already.
 func (r *Report) attach(s *shelf, run int) {
@@ -45,13 +54,17 @@ func (r *Report) attach(s *shelf, run int) {
 	size, linked := 0, 0
 	for i, image := range r.Result.Images {
 		small := size+len(image.Data) <= maxImageBytes && len(a.images) < maxImages
+		name := fmt.Sprintf("runs/%d/image-%d.%s", run, i+1, Extension(image.MIME))
 		if small && image.MIME != "image/svg+xml" {
 			a.images = append(a.images, image)
 			size += len(image.Data)
+			if r.format() == "json" {
+				// Some clients hand on the structured content and nothing else.
+				a.list(s.put(name, image.MIME, image.Data, path.Base(name)))
+			}
 			continue
 		}
-		name := fmt.Sprintf("runs/%d/image-%d.%s", run, i+1, Extension(image.MIME))
-		a.links = append(a.links, s.put(name, image.MIME, image.Data, path.Base(name)))
+		a.link(s.put(name, image.MIME, image.Data, path.Base(name)))
 		linked++
 	}
 	if linked > 0 {
@@ -68,12 +81,10 @@ func (r *Report) attach(s *shelf, run int) {
 
 func (r *Report) attachFiles() {
 	a := &r.attachments
-	for i, f := range r.Result.Files {
+	for _, f := range r.Result.Files[:min(len(r.Result.Files), maxLinks)] {
 		l := link(workspace+f.Path, fileType(f.Path), f.Path, f.Size)
 		a.files = append(a.files, attachedFile{"/workspace/" + f.Path, f.Size, l.URI})
-		if i < maxLinks {
-			a.links = append(a.links, l)
-		}
+		a.links = append(a.links, l)
 	}
 	if n := len(r.Result.Files) - maxLinks + r.Result.MoreFiles; n > 0 && len(r.Result.Files) >= maxLinks {
 		a.notes = append(a.notes, fmt.Sprintf("%s in /workspace", count(n, "more new or changed file is", "more new or changed files are")))
@@ -89,15 +100,30 @@ func (r *Report) keepWhole(s *shelf, run int) {
 			continue
 		}
 		name = fmt.Sprintf("runs/%d/%s.txt", run, name)
-		r.attachments.links = append(r.attachments.links, s.put(name, "text/plain", []byte(whole[i].String()), path.Base(name)))
+		r.attachments.link(s.put(name, "text/plain", []byte(whole[i].String()), path.Base(name)))
 	}
 }
 
-// blocks are the attachments as content of a result.
-func (a *attachments) blocks() []mcp.Content {
+// link adds a link to what is on the shelf.
+func (a *attachments) link(l mcp.ResourceLink) {
+	a.links = append(a.links, l)
+	a.list(l)
+}
+
+func (a *attachments) list(l mcp.ResourceLink) {
+	a.shelved = append(a.shelved, attachedLink{l.Name, l.MIMEType, *l.Size, l.URI})
+}
+
+// blocks are the attachments as content of a result. Where the text is the
+// structured content, it has the links.
+func (r *Report) blocks() []mcp.Content {
+	a := &r.attachments
 	var list []mcp.Content
 	for _, i := range a.images {
 		list = append(list, mcp.NewImageContent(base64.StdEncoding.EncodeToString(i.Data), i.MIME))
+	}
+	if format := r.format(); format == "json" || format == "toon" {
+		return list
 	}
 	for _, l := range a.links {
 		list = append(list, l)

@@ -3,6 +3,7 @@ package bridge
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"bridge/bridge/toon"
@@ -14,6 +15,7 @@ import (
 // structured is the structuredContent of a result. Empty fields are left out.
 type structured struct {
 	Status         Status             `json:"status"`
+	Notes          []string           `json:"notes,omitempty"`
 	Background     string             `json:"background,omitempty"`
 	Stdout         string             `json:"stdout,omitempty"`
 	Stderr         string             `json:"stderr,omitempty"`
@@ -24,16 +26,18 @@ type structured struct {
 	Servers        []string           `json:"servers,omitempty"`
 	Session        string             `json:"session,omitempty"`
 	Calls          []Call             `json:"calls,omitempty"`
+	FurtherCalls   int                `json:"furtherCalls,omitempty"`
 	Truncated      bool               `json:"truncated,omitempty"`
 	Files          []attachedFile     `json:"files,omitempty"`
+	Links          []attachedLink     `json:"links,omitempty"`
 }
 
 // words returns a report as text and as structured content. Both hold the
 // same pieces, cut to the same lengths.
 func (r *Report) words() (string, structured) {
 	s := structured{
-		Status: r.Status, Error: r.exception(), ExitCode: r.ExitCode, Servers: r.Servers,
-		TimeoutSeconds: int(r.Timeout.Seconds()), Files: r.attachments.files,
+		Status: r.Status, Notes: slices.Concat(r.before(), r.attachments.notes), Error: r.exception(), ExitCode: r.ExitCode,
+		Servers: r.Servers, TimeoutSeconds: int(r.Timeout.Seconds()), Files: r.attachments.files, Links: r.attachments.shelved,
 	}
 	switch {
 	case r.Lost:
@@ -51,19 +55,32 @@ func (r *Report) words() (string, structured) {
 		s.Error.Traceback = pieces[4].String()
 	}
 	if !r.ByItself() {
-		s.Calls = r.Calls
+		s.Calls, s.FurtherCalls = r.Calls, r.Further
 	}
 	return r.formatted(&s), s
 }
 
+// before are the notes that come before what the run itself says.
+func (r *Report) before() []string {
+	if !r.New {
+		return r.Notes
+	}
+	return append([]string{"this session is new; variables and files of earlier runs are gone"}, r.Notes...)
+}
+
+// format is how the text is written. Without a profile nothing has chosen one.
+func (r *Report) format() string {
+	if r.Profile == nil {
+		return ""
+	}
+	return r.Profile.Format
+}
+
 // formatted is the text in the format that the profile wants.
 func (r *Report) formatted(s *structured) string {
-	var text, format string
+	var text string
 	var err error
-	if r.Profile != nil {
-		format = r.Profile.Format
-	}
-	switch format {
+	switch r.format() {
 	case "toon":
 		text, err = toon.Marshal(s)
 	case "json":
@@ -143,10 +160,7 @@ func (r *Report) text(s *structured) string {
 			b.add(fmt.Sprintf("exit code: %d", *r.ExitCode))
 		}
 	}
-	if r.New {
-		b.add("note: this session is new; variables and files of earlier runs are gone")
-	}
-	for _, note := range r.Notes {
+	for _, note := range r.before() {
 		b.add("note: " + note)
 	}
 	b.section("background output since the last run:", s.Background)

@@ -44,7 +44,7 @@ func (b *Bridge) suspendable(ctx context.Context, r Request, stream Stream) *mcp
 	if b.closed {
 		b.mu.Unlock()
 		cancel()
-		return (&Report{Profile: b.session.profile()}).failed(errors.New("the bridge is closing; nothing ran")).toolResult()
+		return b.toolResult((&Report{Profile: b.session.profile()}).failed(errors.New("the bridge is closing; nothing ran")))
 	}
 	b.runs.Go(func() {
 		defer cancel()
@@ -95,12 +95,12 @@ func (b *Bridge) await(ctx context.Context, s *suspended) *mcp.CallToolResult {
 	select {
 	case <-s.ended:
 		detach()
-		return s.report.toolResult()
+		return b.toolResult(s.report)
 	case s.asks = <-s.asked:
 	}
 	if !detach() {
 		<-s.ended
-		return s.report.toolResult()
+		return b.toolResult(s.report)
 	}
 	return b.suspend(s)
 }
@@ -138,7 +138,7 @@ func (b *Bridge) resume(ctx context.Context, token string, answers mcp.InputResp
 	delete(b.suspended, token)
 	b.mu.Unlock()
 	if s == nil {
-		return (&Report{Profile: b.session.profile()}).invalid(errors.New("no run waits for this answer: it was given before, or is too late; nothing ran")).toolResult()
+		return b.toolResult((&Report{Profile: b.session.profile()}).invalid(errors.New("no run waits for this answer: it was given before, or is too late; nothing ran")))
 	}
 	answer := server.ElicitationResponse(answers, confirmID)
 	if answer == nil && !s.over() {

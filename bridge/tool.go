@@ -87,21 +87,27 @@ func (b *Bridge) runPython(ctx context.Context, call mcp.CallToolRequest) (*mcp.
 	p := b.session.profile()
 	r, err := parseRequest(raw, p)
 	if err != nil {
-		return (&Report{Profile: p}).invalid(err).toolResult(), nil
+		return b.toolResult((&Report{Profile: p}).invalid(err)), nil
 	}
 	progress := newProgress(ctx, call)
 	defer progress.close()
 	if asksByResult(ctx) {
 		return b.suspendable(ctx, r, progress.stream()), nil
 	}
-	return b.Run(ctx, r, progress.stream(), askByRequest(ctx)).toolResult(), nil
+	return b.toolResult(b.Run(ctx, r, progress.stream(), askByRequest(ctx))), nil
 }
 
-func (r *Report) toolResult() *mcp.CallToolResult {
+// toolResult is the result for the agent. Structured content is in it only where
+// it is asked for: some clients show their model that in place of the text and
+// the pictures.
+func (b *Bridge) toolResult(r *Report) *mcp.CallToolResult {
 	text, content := r.words()
-	return &mcp.CallToolResult{
-		Content:           append([]mcp.Content{mcp.NewTextContent(text)}, r.attachments.blocks()...),
-		StructuredContent: content,
-		IsError:           r.Status != Success,
+	result := &mcp.CallToolResult{
+		Content: append([]mcp.Content{mcp.NewTextContent(text)}, r.blocks()...),
+		IsError: r.Status != Success,
 	}
+	if b.structured || r.format() == "json" {
+		result.StructuredContent = content
+	}
+	return result
 }

@@ -91,7 +91,8 @@ func (c *choice) bridge(level slog.Level) (*bridge.Bridge, func(), error) {
 	if err != nil {
 		log.Warn("catalogs of servers are not kept", "err", err)
 	}
-	b := bridge.New(bridge.Options{Setup: *setup, Version: version, Log: log, Reload: o.reload, State: folder})
+	_, scenario := c.standIns() // which looks at results piece by piece
+	b := bridge.New(bridge.Options{Setup: *setup, Version: version, Log: log, Reload: o.reload, State: folder, Structured: scenario})
 	return b, func() { b.Close(); o.close() }, nil
 }
 

@@ -143,8 +143,8 @@ func outcome(ts *testscript.TestScript, neg bool, err error, result json.RawMess
 //	run_python [-bg] [-progress] [-timeout SECONDS] [-servers A,B] FILE
 //
 // The text of the result goes to stdout, or to stderr if it is an error, which
-// wants "!"; the structured content goes to the file result.json. With -bg it
-// does not wait for the answer: see mcp cancel and mcp wait. With -progress the
+// wants "!"; the structured content, if there is some, goes to the file
+// result.json. With -bg it does not wait for the answer: see mcp cancel and mcp wait. With -progress the
 // agent wants to be told of it: see mcp notes.
 func cmdRunPython(ts *testscript.TestScript, neg bool, args []string) {
 	const how = "run_python [-bg] [-progress] [-timeout SECONDS] [-servers A,B] FILE"
@@ -207,10 +207,14 @@ func show(ts *testscript.TestScript, neg bool, raw json.RawMessage) {
 		IsError           bool
 	}
 	ts.Check(json.Unmarshal(raw, &r))
-	var b bytes.Buffer
-	ts.Check(json.Indent(&b, r.StructuredContent, "", "  "))
-	b.WriteByte('\n')
-	ts.Check(os.WriteFile(ts.MkAbs("result.json"), b.Bytes(), 0o644))
+	file := ts.MkAbs("result.json")
+	os.Remove(file) // that of another run
+	if r.StructuredContent != nil {
+		var b bytes.Buffer
+		ts.Check(json.Indent(&b, r.StructuredContent, "", "  "))
+		b.WriteByte('\n')
+		ts.Check(os.WriteFile(file, b.Bytes(), 0o644))
+	}
 	w := ts.Stdout()
 	if r.IsError {
 		w = ts.Stderr()

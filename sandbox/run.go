@@ -62,7 +62,7 @@ type Result struct {
 type Exception struct {
 	Type      string `json:"type"`
 	Message   string `json:"message"`
-	Traceback string `json:"traceback"`
+	Traceback string `json:"traceback,omitempty"`
 }
 
 // ended is the guest's answer to a run.

@@ -21,7 +21,7 @@ const nobody = "65534:65534"
 var hidden = []string{
 	"/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/sched_debug",
 	"/proc/scsi", "/proc/timer_list", "/proc/timer_stats",
-	"/sys", "/dev/mqueue", "/proc/version", "/proc/sysrq-trigger", "/proc/config.gz", "/proc/modules", "/proc/kallsyms",
+	"/sys", "/dev/mqueue", "/dev/pts", "/proc/version", "/proc/sysrq-trigger", "/proc/config.gz", "/proc/modules", "/proc/kallsyms",
 	// The first process has the session's user, who must not rewrite it.
 	"/proc/1/mem", "/proc/1/task/1/mem",
 }

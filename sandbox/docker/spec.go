@@ -129,6 +129,10 @@ func (p *plan) bind() error {
 			p.binds = append(p.binds, m.Source+":"+m.Target+":"+mode)
 			continue
 		}
+		if p.mountsFor(m.Source) {
+			p.mounts = append(p.mounts, volume(m))
+			continue
+		}
 		options := &mount.BindOptions{Propagation: mount.PropagationRPrivate}
 		if !m.Writable {
 			// Read-only would else not be so for what is mounted below it.
@@ -138,6 +142,28 @@ func (p *plan) bind() error {
 		p.mounts = append(p.mounts, mount.Mount{Type: mount.TypeBind, Source: m.Source, Target: m.Target, ReadOnly: !m.Writable, BindOptions: options})
 	}
 	return nil
+}
+
+// mountsFor tells whether docker can mount a path as a volume: a folder, on a
+// daemon that runs as root of this machine.
+func (p *plan) mountsFor(source string) bool {
+	info, err := os.Stat(source)
+	return err == nil && info.IsDir() && p.endpoint.local() && !p.rootless() && p.info.OperatingSystem != "Docker Desktop"
+}
+
+// volume mounts a folder by docker's own driver, since a bind mount cannot be
+// told that neither devices nor set-user-id files count in it. The volume has no
+// name, and goes with the container. Read-only, it leaves out what is mounted
+// below the folder, which would not be read-only.
+func volume(m sandbox.Mount) mount.Mount {
+	how := "bind,nosuid,nodev,ro"
+	if m.Writable {
+		how = "rbind,nosuid,nodev"
+	}
+	return mount.Mount{Type: mount.TypeVolume, Target: m.Target, VolumeOptions: &mount.VolumeOptions{
+		NoCopy:       true,
+		DriverConfig: &mount.Driver{Name: "local", Options: map[string]string{"type": "none", "o": how, "device": m.Source}},
+	}}
 }
 
 // spare takes out what the sandbox can do without, and tells whether there was

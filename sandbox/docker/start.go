@@ -161,7 +161,7 @@ func (e *Engine) refused(ctx context.Context, p *plan, err error) error {
 		return fmt.Errorf("the image has no python3; name one that has with image: in the profile")
 	case strings.Contains(text, "setting rlimit"), strings.Contains(text, "error setting rlimits"):
 		return fmt.Errorf("docker may not give %d open files to a process; lower files in the profile's limits, or raise LimitNOFILE of dockerd", p.limits.Files)
-	case strings.Contains(text, "bind source path does not exist"):
+	case strings.Contains(text, "bind source path does not exist"), strings.Contains(text, "failed to mount local volume"):
 		return fmt.Errorf("a mount is not on docker's host: %s; make it, or take it out of the profile's mounts", text)
 	}
 	return fmt.Errorf("starting a container on docker: %s", text)

@@ -30,6 +30,7 @@ var bombs = []Bomb{
 	{"tmp", 15, 16, "ENOSPC"},
 	{"workspace", 23, 24, "ENOSPC"},
 	{"shm", 7, 8, "ENOSPC"},
+	{"inodes", 1000, 16384, "ENOSPC"},
 	{"one file", 15, 16, "ENOSPC"},
 	{"forks", 20, 23, "EAGAIN"},
 	{"threads", 20, 23, "can't start new thread"},

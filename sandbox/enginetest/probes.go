@@ -38,9 +38,9 @@ type probed struct {
 	Detail any
 }
 
-// host puts things on the host that a sandbox must not get at, and describes
-// them to the probes.
-func host(t *testing.T, prefixes []string) string {
+// host puts things on the host that a sandbox must not get at, and one folder
+// that it is shown, and describes them to the probes.
+func host(t *testing.T, prefixes []string) (shown, settings string) {
 	t.Helper()
 	dir := OpenDir(t, 0o755)
 	secret := filepath.Join(dir, "secret")
@@ -65,14 +65,18 @@ func host(t *testing.T, prefixes []string) string {
 	socket := filepath.Join(dir, "socket")
 	listen("unix", socket)
 	t.Setenv("BRIDGE_PROBE_SECRET", "of the environment")
-	settings, err := json.Marshal(map[string]any{
-		"secret": secret, "home": home, "port": port, "abstract": abstract, "socket": socket,
+	shown = OpenDir(t, 0o755)
+	if err := os.WriteFile(filepath.Join(shown, "seen"), []byte("shown"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(map[string]any{
+		"secret": secret, "home": home, "shown": shown, "port": port, "abstract": abstract, "socket": socket,
 		"pid": os.Getpid(), "prefixes": prefixes, "scratch": "/tmp",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(settings)
+	return shown, string(text)
 }
 
 func byName(t *testing.T, text string) map[string]probed {
@@ -98,13 +102,15 @@ func (s Subject) probes(t *testing.T) {
 	if s.Probes.Python != nil {
 		python, prefixes = s.Probes.Python(t, e)
 	}
-	settings := host(t, prefixes)
+	shown, settings := host(t, prefixes)
 	source := Source(t, "probes/*.py")
 	if strings.Count(source, loop) != 1 {
 		t.Fatal("the probes are not run as they were")
 	}
 	fatal, _ := json.Marshal(append([]string{}, s.Probes.Fatal...))
-	b := Start(t, e, s.with(sandbox.Limits{Tmp: 64 << 20, Memory: 1 << 30}),
+	spec := s.with(sandbox.Limits{Tmp: 64 << 20, Memory: 1 << 30})
+	spec.Mounts = []sandbox.Mount{{Source: shown, Target: "/data"}}
+	b := Start(t, e, spec,
 		strings.Replace(source, loop, "for name in "+string(fatal)+": del probes[name]\n"+loop, 1),
 		`["needed","sealed","rooted","closed"]`, settings)
 	stdout, stderr, exit := Collect(t, b)

@@ -18,6 +18,7 @@ type box struct {
 	stdin   *os.File
 	stdout  *output
 	stderr  *output
+	mounts  *os.File  // the mount namespace that the tree is in
 	hold    *hold     // nil without a cgroup
 	watch   *watchdog // nil with one
 	held    map[string]string
@@ -26,12 +27,13 @@ type box struct {
 	exit sandbox.Exit // set before done is closed
 }
 
-func newBox(process *os.Process, pipes *plumbing, h *hold, limits sandbox.Limits) (*box, error) {
+func newBox(process *os.Process, pipes *plumbing, mounts *os.File, h *hold, limits sandbox.Limits) (*box, error) {
 	b := &box{
 		process: process,
 		stdin:   pipes.stdin,
 		stdout:  &output{file: pipes.stdout},
 		stderr:  &output{file: pipes.stderr},
+		mounts:  mounts,
 		hold:    h,
 		held:    holders(),
 		done:    make(chan struct{}),
@@ -61,6 +63,7 @@ func (b *box) attend(then func()) {
 	}
 	b.watch.close()
 	b.hold.close()
+	b.mounts.Close()
 	b.stdin.Close()
 	b.stdout.settle()
 	b.stderr.settle()

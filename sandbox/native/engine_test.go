@@ -19,7 +19,6 @@ var subject = enginetest.Subject{
 	Limits: enginetest.Limits{
 		Told: told,
 		Bombs: []enginetest.Bomb{
-			{Name: "inodes", Least: 1000, Most: 16384, How: "ENOSPC"},
 			{Name: "processors", Least: 1, Most: 1, How: "affinity"},
 		},
 		Hogs:  []string{"hidden hog"},

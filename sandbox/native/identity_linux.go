@@ -47,7 +47,7 @@ func identify() identity {
 		gids: []syscall.SysProcIDMap{{ContainerID: guestID, HostID: gid, Size: 1}},
 		// An id other than 0 loses its capabilities when it executes the stage,
 		// but for these.
-		ambient: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP},
+		ambient: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SYS_CHROOT, unix.CAP_SETPCAP},
 	}
 }
 

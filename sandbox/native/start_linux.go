@@ -99,13 +99,21 @@ func (e *Engine) start(ctx context.Context, cfg *stage.Config, who identity, lim
 		return nil, refusal(err)
 	}
 	stop := context.AfterFunc(ctx, func() { process.Kill() })
-	hold, err := e.bringUp(ctx, process, pipes, cfg, limits)
+	// The stage makes the tree in this mount namespace and leaves it.
+	mounts, err := os.Open(fmt.Sprintf("/proc/%d/ns/mnt", process.Pid))
+	if cause := crowded(err); cause != nil {
+		err = cause
+	}
+	var hold *hold
+	if err == nil {
+		hold, err = e.bringUp(ctx, process, pipes, cfg, limits)
+	}
 	if !stop() && err == nil {
 		err = ctx.Err()
 	}
 	var b *box
 	if err == nil {
-		b, err = newBox(process, pipes, hold, limits)
+		b, err = newBox(process, pipes, mounts, hold, limits)
 	}
 	if err == nil {
 		if e.add(b) {
@@ -118,6 +126,7 @@ func (e *Engine) start(ctx context.Context, cfg *stage.Config, who identity, lim
 	process.Kill()
 	process.Wait()
 	hold.close()
+	mounts.Close() // closing a nil file is an error, not a fault
 	pipes.close()
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

@@ -31,6 +31,9 @@ const (
 	// container's own rlimits, and compiles the seccomp profile under them.
 	startup = 128 << 20
 
+	// inodes is how many files one tmpfs can hold.
+	inodes = 16384
+
 	// crowd bounds the processes of all sandboxes of a user together, where a
 	// cgroup bounds each of them: RLIMIT_NPROC counts by user.
 	crowd = 4096
@@ -51,7 +54,7 @@ var environment = map[string]string{
 // masked is what podman shows in a container, and no session needs. The first
 // process has the session's user, who must not rewrite it.
 var masked = []string{
-	"/sys", "/dev/mqueue", "/proc/version", "/proc/keys", "/proc/sysrq-trigger", "/proc/config.gz", "/proc/modules", "/proc/kallsyms",
+	"/sys", "/dev/mqueue", "/dev/pts", "/proc/version", "/proc/keys", "/proc/sysrq-trigger", "/proc/config.gz", "/proc/modules", "/proc/kallsyms",
 	"/proc/1/mem", "/proc/1/task/1/mem",
 }
 
@@ -93,7 +96,6 @@ func (e *Engine) plan(s *service, spec sandbox.Spec, image string, args []string
 	g.Hostname = "sandbox"
 	g.Init = new(false)
 	g.WorkDir = "/workspace"
-	g.Mounts = append(tmpfs(limits), mounts...)
 	g.ImageVolumeMode = "ignore"
 	if g.SeccompProfilePath, err = s.seccomp(); err != nil {
 		return nil, err
@@ -102,6 +104,7 @@ func (e *Engine) plan(s *service, spec sandbox.Spec, image string, args []string
 	if err := adjust(g, spec); err != nil {
 		return nil, err
 	}
+	g.Mounts = append(tmpfs(limits, g.User), mounts...)
 	bound(g, limits, held)
 	return &plan{spec: g, held: held}, nil
 }
@@ -199,10 +202,18 @@ func bound(g *specgen.SpecGenerator, l sandbox.Limits, held map[string]string) {
 
 // tmpfs are the places to write. Programs may be run from two of them:
 // packages with compiled parts, or a script that the guest wrote.
-func tmpfs(l sandbox.Limits) []specs.Mount {
+//
+// Podman takes no option of a tmpfs but size and mode. It looks at what is
+// before the equals sign, and hands all of an option on to the kernel.
+func tmpfs(l sandbox.Limits, user string) []specs.Mount {
+	uid, gid, ok := strings.Cut(user, ":")
+	if !ok {
+		gid = uid
+	}
 	one := func(target string, size int64, exec string) specs.Mount {
 		return specs.Mount{Type: "tmpfs", Source: "tmpfs", Destination: target, Options: []string{
-			"rw", "nosuid", "nodev", exec, "notmpcopyup", "mode=1777", fmt.Sprintf("size=%d", size)}}
+			"rw", "nosuid", "nodev", exec, "notmpcopyup",
+			fmt.Sprintf("mode=0700,uid=%s,gid=%s", uid, gid), fmt.Sprintf("size=%d,nr_inodes=%d", size, inodes)}}
 	}
 	return []specs.Mount{
 		one("/tmp", l.Tmp, "exec"),

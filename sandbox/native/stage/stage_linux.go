@@ -64,6 +64,9 @@ func become() error {
 	if err := buildTree(c); err != nil {
 		return err
 	}
+	if err := hideMounts(); err != nil {
+		return err
+	}
 	ruleset, err := newRuleset(c.Landlock)
 	if err != nil {
 		return err

@@ -123,6 +123,27 @@ func enter() error {
 	return sys("making / read-only", sysMountSetattr, atCwd, cstring("/"), 0, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr))
 }
 
+// hideMounts keeps where the mounts come from on the host out of sight. The
+// kernel lists those of a process's mount namespace, as far as they can be
+// reached from its root. So the process moves to another namespace, and its
+// root stays behind in the first one: in what it then has, nothing is reached.
+//
+// The parent keeps the first namespace, which would else end here.
+func hideMounts() error {
+	root, err := syscall.Open("/", oPath|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return refused("open /", err)
+	}
+	defer syscall.Close(root)
+	if err := sys("unshare", syscall.SYS_UNSHARE, syscall.CLONE_NEWNS); err != nil {
+		return err
+	}
+	if err := refused("fchdir /", syscall.Fchdir(root)); err != nil {
+		return err
+	}
+	return refused("chroot", syscall.Chroot("."))
+}
+
 // cloneTree takes a path of the host, with what is mounted below it, as a
 // detached mount.
 func cloneTree(m Mount) (uintptr, error) {

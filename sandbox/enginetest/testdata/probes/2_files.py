@@ -121,6 +121,40 @@ def move_root():
     return call("pivot_root", ctypes.c_char_p(b"/tmp"), ctypes.c_char_p(b"/tmp"))
 
 
+# --- folders of the host that are shown
+
+@needed
+def shown_folder():
+    return open("/data/seen").read()
+
+
+@closed
+def shown_folder_with_rights():
+    # Neither devices nor rights of files count in what is the host's.
+    flags = os.statvfs("/data").f_flag
+    return [name for name in ("ST_NODEV", "ST_NOSUID", "ST_RDONLY") if not flags & getattr(os, name)] or refuse(errno.EACCES)
+
+
+@closed
+def host_paths():
+    # Of a process that began later, too.
+    child = subprocess.Popen(["sleep", "10"])
+    try:
+        found = []
+        for pid in "self", "1", "thread-self", str(child.pid):
+            for name in "mountinfo", "mounts", "mountstats":
+                try:
+                    text = open("/proc/%s/%s" % (pid, name)).read()
+                except OSError:
+                    continue
+                if HOST["shown"] in text or "/usr" in text:
+                    found.append("%s/%s" % (pid, name))
+        return found or refuse(errno.ENOENT)
+    finally:
+        child.kill()
+        child.wait()
+
+
 # --- devices and terminals
 
 @closed
@@ -162,6 +196,4 @@ def new_terminal():
 @closed
 def device_by_mount():
     # A device in a tmpfs must not work even if it could be made.
-    flags = {line.split()[4]: line.split()[5].split(",") for line in open("/proc/self/mountinfo")}
-    devices = {"/dev/" + n for n in ("null", "zero", "full", "random", "urandom")}
-    return [m for m, f in flags.items() if "nodev" not in f and m not in devices] or refuse(errno.EACCES)
+    return [m for m in mounted_without(os.ST_NODEV) if m not in DEVICES] or refuse(errno.EACCES)

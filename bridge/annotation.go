@@ -15,7 +15,7 @@ import (
 func (g *gate) known(ctx context.Context, run *record, a *attempt) error {
 	tools, err := g.catalog(ctx, a.server.Name, a.rule)
 	if err == nil && !has(tools, a.tool) {
-		// A catalog that was kept may be older than the tool.
+		// The server may have been another one when it was asked.
 		tools, err = g.upstream.Current(ctx, a.server.Name)
 	}
 	if err != nil {
@@ -26,20 +26,20 @@ func (g *gate) known(ctx context.Context, run *record, a *attempt) error {
 			return g.fits(run.profile, a.server.Name, a.rule, t)
 		}
 	}
-	return notFound(a.server, a.tool, g.filter(run, a.server, tools))
+	return g.notFound(ctx, run, a.server, a.tool, tools)
 }
 
 func has(tools []upstream.Tool, name string) bool {
 	return slices.ContainsFunc(tools, func(t upstream.Tool) bool { return t.Name == name })
 }
 
-// catalog lists a server's tools. For a rule that asks what the tool is, it is
-// what the running server says, and not what one before it has said.
+// catalog lists a server's tools, as the server has said in this session. For a
+// rule that asks what the tool is, it is what the running one says.
 func (g *gate) catalog(ctx context.Context, server string, rule policy.Rule) ([]upstream.Tool, error) {
 	if asks(rule) {
 		return g.upstream.Current(ctx, server)
 	}
-	return g.upstream.Tools(ctx, server)
+	return g.upstream.Fresh(ctx, server)
 }
 
 // asks tells whether a rule depends on the server's definition of the tool.

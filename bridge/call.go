@@ -78,7 +78,7 @@ func (g *gate) ended(run *record, a *attempt) {
 func (g *gate) try(ctx context.Context, run *record, a *attempt) (json.RawMessage, error) {
 	s, tool := a.server, a.tool
 	// First, so that the policy is not asked about names without end.
-	if err := g.misspelt(run, s, tool); err != nil {
+	if err := g.misspelt(ctx, run, s, tool); err != nil {
 		return nil, err
 	}
 	if err := g.check(run, a); err != nil {

@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"sync"
 
 	"bridge/policy"
@@ -20,17 +21,27 @@ type aliasedTool struct {
 	Annotations  json.RawMessage `json:"annotations,omitempty"`
 }
 
-// tools answers with the tools of one server that the profile allows.
-func (g *gate) tools(ctx context.Context, run *record, name string) (any, error) {
+// tools answers with the tools of one server that the profile allows. Asked
+// anew, the server itself says which they are, if it has not yet in this
+// session; else what is kept of it will do.
+func (g *gate) tools(ctx context.Context, run *record, name string, anew bool) (any, error) {
 	s, err := g.server(run, name)
 	if err != nil {
 		return nil, err
 	}
-	tools, err := g.allowed(ctx, run, s)
+	list := g.upstream.Tools
+	if anew {
+		list = g.upstream.Fresh
+	}
+	tools, err := list(ctx, s.Name)
+	if err != nil {
+		return nil, serverError(err, policy.Rule{})
+	}
+	v, err := g.viewed(ctx, run, s, tools)
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"server": s, "tools": tools}, nil
+	return map[string]any{"server": s, "tools": v.tools}, nil
 }
 
 // tool answers with one tool of a server, by its name or alias, or says why
@@ -44,18 +55,25 @@ func (g *gate) tool(ctx context.Context, run *record, name, tool string) (any, e
 	if err != nil {
 		return nil, serverError(err, policy.Rule{})
 	}
-	if _, read := g.upstream.Known(s.Name); !read && !lists(tools, tool) {
+	v, err := g.viewed(ctx, run, s, tools)
+	if err != nil {
+		return nil, err
+	}
+	if !v.lists(tool) {
 		// It was kept by an earlier bridge, and may be older than the tool.
-		if tools, err = g.upstream.Current(ctx, s.Name); err != nil {
+		if tools, err = g.upstream.Fresh(ctx, s.Name); err != nil {
 			return nil, serverError(err, policy.Rule{})
 		}
+		if v, err = g.viewed(ctx, run, s, tools); err != nil {
+			return nil, err
+		}
 	}
-	for _, t := range g.filter(run, s, tools) {
+	for _, t := range v.tools {
 		if t.Name == tool || t.Alias == tool {
 			return t, nil
 		}
 	}
-	if err := g.misspelt(run, s, tool); err != nil {
+	if err := g.misspelt(ctx, run, s, tool); err != nil {
 		return nil, err
 	}
 	rule, ok := run.profile.Rule(s.Name, tool)
@@ -66,16 +84,22 @@ func (g *gate) tool(ctx context.Context, run *record, name, tool string) (any, e
 	if err := g.known(ctx, run, &attempt{server: s, tool: tool, rule: rule}); err != nil {
 		return nil, err
 	}
-	return nil, notFound(s, tool, g.filter(run, s, tools)) // it came just now
+	return nil, g.notFound(ctx, run, s, tool, tools) // it came just now
 }
 
-// lists tells whether a tool is among others, by its name or alias.
-func lists(tools []upstream.Tool, tool string) bool {
-	var names []string
-	for _, t := range tools {
-		names = append(names, t.Name)
-	}
-	for name, alias := range upstream.Aliases(names) {
+// view is the tools of a server as a profile shows them. It is worked out once
+// for each catalog, however often code asks.
+type view struct {
+	catalog []upstream.Tool // that it is of
+	profile *policy.Profile
+	aliases map[string]string // of all tools
+	tools   []aliasedTool     // that are allowed
+	index   *upstream.Index   // of these; nil until it is searched
+}
+
+// lists tells whether a tool is in the catalog, by its name or alias.
+func (v *view) lists(tool string) bool {
+	for name, alias := range v.aliases {
 		if name == tool || alias == tool {
 			return true
 		}
@@ -83,36 +107,50 @@ func lists(tools []upstream.Tool, tool string) bool {
 	return false
 }
 
-// allowed lists the tools of a server that the profile allows, starting the
-// server if need be. One that is not what its rule wants it to be is not among
-// them; why, is told to whoever asks for it.
-func (g *gate) allowed(ctx context.Context, run *record, s mount) ([]aliasedTool, error) {
-	tools, err := g.upstream.Tools(ctx, s.Name)
+// viewed gives the view of a catalog when it is its turn to.
+func (g *gate) viewed(ctx context.Context, run *record, s mount, tools []upstream.Tool) (*view, error) {
+	leave, err := enter(ctx, g.work)
 	if err != nil {
-		return nil, serverError(err, policy.Rule{})
+		return nil, err
 	}
-	return g.filter(run, s, tools), nil
+	defer leave()
+	return g.view(ctx, run, s, tools)
 }
 
-func (g *gate) filter(run *record, s mount, tools []upstream.Tool) []aliasedTool {
+// view gives the view of a catalog. The caller holds work. A tool that is not
+// what its rule wants it to be is not in it; why, is told to whoever asks for
+// it.
+func (g *gate) view(ctx context.Context, run *record, s mount, tools []upstream.Tool) (*view, error) {
+	if v := g.views[s.Name]; v != nil && v.profile == run.profile && same(v.catalog, tools) {
+		return v, nil
+	}
 	var names []string
 	for _, t := range tools {
 		names = append(names, t.Name)
 	}
 	// Aliases are of all tools: allowing one more must not rename another.
-	aliases := upstream.Aliases(names)
-	list := []aliasedTool{}
+	v := &view{catalog: tools, profile: run.profile, aliases: upstream.Aliases(names), tools: []aliasedTool{}}
 	for _, t := range tools {
+		if ctx.Err() != nil {
+			return nil, refuse("server", "the run was stopped")
+		}
 		rule, ok := run.profile.Rule(s.Name, t.Name)
 		if !ok || g.fits(run.profile, s.Name, rule, t) != nil {
 			continue
 		}
-		list = append(list, aliasedTool{
-			Name: t.Name, Alias: aliases[t.Name], Title: t.Title, Description: t.Description,
+		v.tools = append(v.tools, aliasedTool{
+			Name: t.Name, Alias: v.aliases[t.Name], Title: t.Title, Description: t.Description,
 			InputSchema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: t.Annotations,
 		})
 	}
-	return list
+	maps.DeleteFunc(g.views, func(_ string, old *view) bool { return old.profile != run.profile })
+	g.views[s.Name] = v
+	return v, nil
+}
+
+// same tells whether two catalogs are one: they are never changed.
+func same(a, b []upstream.Tool) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // hit is one tool that a search found.
@@ -129,48 +167,90 @@ type hit struct {
 	Score        float64         `json:"score"`
 }
 
-// maxHits bounds what one search returns.
-const maxHits = 50
+const (
+	maxHits     = 50 // of one search
+	maxSearches = 8  // at once
 
-// search ranks the allowed tools of all the run's servers. A server that
-// cannot be started is named beside the hits; it does not spoil the search.
+	// maxWords bounds the indexes of all servers of a run, in words.
+	maxWords = 500_000
+)
+
+// search ranks the allowed tools of all the run's servers, of those that are
+// not running as they are kept. A server that cannot be started is named beside
+// the hits; it does not spoil the search.
 func (g *gate) search(ctx context.Context, run *record, query string, limit int, only []string) (any, error) {
 	servers, err := pick(run.servers, only, run.profile)
 	if err != nil {
 		return nil, refuse("policy", "%v", err)
 	}
-	found := make([][]aliasedTool, len(servers))
+	done, err := enter(ctx, g.searches)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	catalogs := make([][]upstream.Tool, len(servers))
 	errs := make([]error, len(servers))
 	var wg sync.WaitGroup
 	for i, s := range servers {
-		wg.Go(func() { found[i], errs[i] = g.allowed(ctx, run, s) })
+		wg.Go(func() { catalogs[i], errs[i] = g.upstream.Tools(ctx, s.Name) })
 	}
 	wg.Wait()
+	for _, s := range servers {
+		g.upstream.Renew(s.Name) // for the next search
+	}
+	leave, err := enter(ctx, g.work)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 
-	var entries []upstream.Entry
-	tools := map[[2]string]hit{}
+	var indexes []*upstream.Index
 	unavailable := map[string]string{}
 	for i, s := range servers {
 		if errs[i] != nil {
 			unavailable[s.Name] = errs[i].Error()
 			continue
 		}
-		for _, t := range found[i] {
-			entries = append(entries, upstream.Entry{Server: s.Name, Tool: upstream.Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.InputSchema}})
-			tools[[2]string{s.Name, t.Name}] = hit{
-				Server: s.Name, ServerAlias: s.Alias, Tool: t.Name, ToolAlias: t.Alias, Title: t.Title, Description: t.Description,
-				InputSchema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: t.Annotations,
-			}
+		v, err := g.indexed(ctx, run, s, catalogs[i])
+		if err != nil {
+			return nil, err
 		}
+		indexes = append(indexes, v.index)
 	}
 	if limit <= 0 || limit > maxHits {
 		limit = maxHits
 	}
+	found, err := upstream.Search(ctx, indexes, query, limit)
+	if err != nil {
+		return nil, refuse("server", "the run was stopped")
+	}
 	hits := []hit{}
-	for _, h := range upstream.Search(entries, query, limit) {
-		t := tools[[2]string{h.Server, h.Tool.Name}]
-		t.Score = h.Score
-		hits = append(hits, t)
+	for _, h := range found {
+		s, _ := find(servers, h.Server)
+		t := h.Tool
+		hits = append(hits, hit{
+			Server: s.Name, ServerAlias: s.Alias, Tool: t.Name, ToolAlias: g.views[s.Name].aliases[t.Name], Title: t.Title, Description: t.Description,
+			InputSchema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: t.Annotations, Score: h.Score,
+		})
 	}
 	return map[string]any{"hits": hits, "unavailable": unavailable}, nil
+}
+
+// indexed gives the view of a catalog with its index. The caller holds work.
+func (g *gate) indexed(ctx context.Context, run *record, s mount, tools []upstream.Tool) (*view, error) {
+	v, err := g.view(ctx, run, s, tools)
+	if err != nil || v.index != nil {
+		return v, err
+	}
+	entries := make([]upstream.Entry, len(v.tools))
+	for i, t := range v.tools {
+		entries[i] = upstream.Entry{Server: s.Name, Tool: upstream.Tool{
+			Name: t.Name, Title: t.Title, Description: t.Description,
+			InputSchema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: t.Annotations,
+		}}
+	}
+	if v.index, err = upstream.NewIndex(ctx, entries, maxWords/len(run.mounted)); err != nil {
+		return nil, refuse("server", "the run was stopped")
+	}
+	return v, nil
 }

@@ -21,12 +21,19 @@ type gate struct {
 	budget   budget
 	told     sync.Map // tools that are not as they were pinned, by server and name: what was logged
 
+	searches chan struct{} // one slot for each search that may be under way at once
+	work     chan struct{} // held by who looks at a whole catalog; it guards views
+	views    map[string]*view
+
 	mu  sync.Mutex // guards run
 	run *record    // nil between runs
 }
 
 func newGate(u *upstream.Set, log *slog.Logger) *gate {
-	return &gate{upstream: u, log: log, budget: budget{session: ledger{}}}
+	return &gate{
+		upstream: u, log: log, budget: budget{session: ledger{}},
+		searches: make(chan struct{}, maxSearches), work: make(chan struct{}, 1), views: map[string]*view{},
+	}
 }
 
 // open lets one run in; its record tells afterwards what it called.
@@ -64,6 +71,7 @@ func (g *gate) serve(ctx context.Context, method string, params json.RawMessage)
 		Query     string          `json:"query"`
 		Limit     int             `json:"limit"`
 		Servers   []string        `json:"servers"`
+		Anew      bool            `json:"anew"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil {
 		return nil, refuse("invalid", "malformed parameters of %q", clip(method))
@@ -75,7 +83,7 @@ func (g *gate) serve(ctx context.Context, method string, params json.RawMessage)
 	case "call":
 		return g.call(ctx, run, p.Server, p.Tool, p.Arguments)
 	case "tools":
-		return g.tools(ctx, run, p.Server)
+		return g.tools(ctx, run, p.Server, p.Anew)
 	case "tool":
 		return g.tool(ctx, run, p.Server, p.Tool)
 	case "search":
@@ -132,22 +140,27 @@ func (g *gate) server(run *record, name string) (mount, error) {
 
 // misspelt tells a wrong name from a denied one, if the server's tools are
 // known already: a server is not started to word a denial.
-func (g *gate) misspelt(run *record, s mount, tool string) error {
+func (g *gate) misspelt(ctx context.Context, run *record, s mount, tool string) error {
 	tools, ok := g.upstream.Known(s.Name)
-	if !ok {
+	if !ok || has(tools, tool) {
 		return nil
 	}
-	for _, t := range tools {
-		if t.Name == tool {
-			return nil
-		}
-	}
-	return notFound(s, tool, g.filter(run, s, tools))
+	return g.notFound(ctx, run, s, tool, tools)
 }
 
-func notFound(s mount, tool string, tools []aliasedTool) error {
+// notFound words that a server does not have a tool.
+func (g *gate) notFound(ctx context.Context, run *record, s mount, tool string, tools []upstream.Tool) error {
+	leave, err := enter(ctx, g.work)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	v, err := g.view(ctx, run, s, tools)
+	if err != nil {
+		return err
+	}
 	var list []string
-	for _, t := range tools {
+	for _, t := range v.tools {
 		list = append(list, t.Name)
 	}
 	if hint := policy.DidYouMean(tool, list); hint != "" {
@@ -157,6 +170,16 @@ func notFound(s mount, tool string, tools []aliasedTool) error {
 		list = append(list[:8], fmt.Sprintf("+%d more", len(list)-8))
 	}
 	return refuse("tool_not_found", "tool not found in server %s: %s; tools: %s", s.Name, tool, strings.Join(list, ", "))
+}
+
+// enter takes one of the slots, and returns what gives it back.
+func enter(ctx context.Context, slots chan struct{}) (leave func(), err error) {
+	select {
+	case slots <- struct{}{}:
+		return func() { <-slots }, nil
+	case <-ctx.Done():
+		return nil, refuse("server", "the run was stopped")
+	}
 }
 
 func refuse(kind, format string, args ...any) error {

@@ -110,13 +110,13 @@ func BenchmarkSearch(b *testing.B) {
 	}
 	b.Run("index", func(b *testing.B) {
 		for b.Loop() {
-			NewIndex(entries)
+			indexed(b, entries)
 		}
 	})
-	index := NewIndex(entries)
+	index := indexed(b, entries)
 	b.Run("query", func(b *testing.B) {
 		for b.Loop() {
-			index.Search("create an isue in the repositry", 5)
+			search(b, index, "create an isue in the repositry", 5)
 		}
 	})
 }

@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -49,17 +48,4 @@ func decoded(raw json.RawMessage) any {
 		return string(raw)
 	}
 	return v
-}
-
-// Current gives the catalog of the life of a server that is running, which is
-// started if it is not, where Tools may give that of a life before.
-func (s *Set) Current(ctx context.Context, server string) ([]Tool, error) {
-	srv, err := s.lookup(server)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := srv.live(ctx); err != nil {
-		return nil, err
-	}
-	return srv.tools(ctx)
 }

@@ -1,5 +1,7 @@
 package upstream
 
+import "context"
+
 // Known gives the catalog of a server as it was last read by this set, without
 // asking the server for anything. What is kept of other bridges' does not count:
 // the server may have learnt since.
@@ -32,4 +34,65 @@ func (s *Set) Remembered(server string) ([]Tool, bool) {
 		return nil, false
 	}
 	return srv.catalog.tools, true
+}
+
+// Current gives the catalog of the life of a server that is running, which is
+// started if it is not, where Tools may give that of a life before.
+func (s *Set) Current(ctx context.Context, server string) ([]Tool, error) {
+	srv, err := s.lookup(server)
+	if err != nil {
+		return nil, err
+	}
+	return srv.current(ctx)
+}
+
+// Fresh gives the catalog of a server as it was last read by this set. One that
+// has not been read yet is asked for it, and started if need be.
+func (s *Set) Fresh(ctx context.Context, server string) ([]Tool, error) {
+	if _, read := s.Known(server); read {
+		return s.Tools(ctx, server)
+	}
+	return s.Current(ctx, server)
+}
+
+// maxRenewals bounds the servers that are asked at once for what is kept of them.
+const maxRenewals = 2
+
+// Renew has a server asked for its catalog in the background, once, if all that
+// is known of it was kept by an earlier bridge.
+func (s *Set) Renew(server string) {
+	srv, err := s.lookup(server)
+	if err != nil {
+		return
+	}
+	srv.mu.Lock()
+	known := srv.catalog
+	srv.mu.Unlock()
+	if known == nil || known.conn != nil {
+		return
+	}
+	srv.renewed.Do(func() {
+		if !s.begin() {
+			return
+		}
+		go func() {
+			defer s.work.Done()
+			select {
+			case s.renewals <- struct{}{}:
+			case <-s.life.Done():
+				return
+			}
+			defer func() { <-s.renewals }()
+			if _, err := srv.current(srv.life); err != nil && srv.life.Err() == nil {
+				s.log.Warn("its catalog that was kept cannot be renewed", "server", server, "err", err)
+			}
+		}()
+	})
+}
+
+func (s *server) current(ctx context.Context) ([]Tool, error) {
+	if _, err := s.live(ctx); err != nil {
+		return nil, err
+	}
+	return s.tools(ctx)
 }

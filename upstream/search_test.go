@@ -1,26 +1,29 @@
 package upstream
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
 )
 
+// tool is an entry whose parameters are each a name, or a name and a description.
+func tool(server, name, description string, params ...string) Entry {
+	properties := map[string]any{}
+	for _, param := range params {
+		name, hint, _ := strings.Cut(param, ": ")
+		properties[name] = map[string]any{"type": "string", "description": hint}
+	}
+	schema, err := json.Marshal(map[string]any{"type": "object", "properties": properties})
+	if err != nil {
+		panic(err)
+	}
+	return Entry{Server: server, Tool: Tool{Name: name, Description: description, InputSchema: schema}}
+}
+
 // shelf is a few tools of different servers, as their authors write them.
 func shelf() []Entry {
-	tool := func(server, name, description string, params ...string) Entry {
-		properties := map[string]any{}
-		for _, param := range params {
-			name, hint, _ := strings.Cut(param, ": ")
-			properties[name] = map[string]any{"type": "string", "description": hint}
-		}
-		schema, err := json.Marshal(map[string]any{"type": "object", "properties": properties})
-		if err != nil {
-			panic(err)
-		}
-		return Entry{Server: server, Tool: Tool{Name: name, Description: description, InputSchema: schema}}
-	}
 	return []Entry{
 		tool("github", "create_issue", "Open a new issue in a repository.", "owner", "repo", "title: Title of the issue"),
 		tool("github", "list_issues", "List the issues of a repository.", "owner", "repo", "state: open or closed"),
@@ -38,7 +41,7 @@ func shelf() []Entry {
 }
 
 func TestSearchFindsToolsByTheWordsOfPeople(t *testing.T) {
-	index := NewIndex(shelf())
+	index := indexed(t, shelf())
 	for _, test := range []struct{ query, want string }{
 		{"create issue", "github.create_issue"},
 		{"issues creating", "github.create_issue"},
@@ -79,11 +82,118 @@ func TestSearchFindsToolsByTheWordsOfPeople(t *testing.T) {
 		{"schedule a new meeting with attendees", "calendar.add_event"},
 		{"add appointment", "calendar.add_event"},
 	} {
-		hits := index.Search(test.query, 5)
+		hits := search(t, index, test.query, 5)
 		if len(hits) == 0 || hits[0].Server+"."+hits[0].Tool.Name != test.want {
 			t.Errorf("%q: %v, want %s first", test.query, titles(hits), test.want)
 		}
 	}
+}
+
+func TestSearchFindsToolsByOtherWordsForTheSame(t *testing.T) {
+	index := indexed(t, append(shelf(),
+		tool("web", "fetch", "Give a page of the internet as Markdown.", "url: What to get", "max_length"),
+		tool("math", "get-sum", "Give the sum of two numbers.", "a: First number", "b: Second number"),
+		tool("files", "write_file", "Write a file.", "path", "content"),
+		tool("files", "make_folder", "Make a folder.", "path"),
+		tool("files", "move", "Give a file another place.", "source", "destination"),
+		tool("github", "add_issue_comment", "Add a comment to an issue.", "issue_number: Number of the issue", "body"),
+		tool("github", "download_artifact", "Download what a workflow has made.", "artifact_id"),
+		tool("github", "delete_label", "Delete a label.", "name"),
+		tool("git", "add", "Add files to the index.", "files"),
+		tool("git", "clone", "Clone a repository.", "url: Address of the repository"),
+		tool("shop", "list_numbers", "List the numbers of orders.", "limit"),
+		tool("db", "insert_row", "Insert a row into a table.", "table", "values"),
+	))
+	for _, test := range []struct{ query, want string }{
+		{"download url", "web.fetch"},
+		{"download a web page", "web.fetch"},
+		{"get url", "web.fetch"},
+		{"scrape website", "web.fetch"},
+		{"http request", "web.fetch"},
+		{"add numbers", "math.get-sum"},
+		{"add two numbers", "math.get-sum"},
+		{"plus", "math.get-sum"},
+		{"arithmetic", "math.get-sum"},
+		{"total of two numbers", "math.get-sum"},
+		{"delete file", "files.delete-file"},
+		{"unlink a file", "files.delete-file"},
+		{"save a document", "files.write_file"},
+		{"mkdir", "files.make_folder"},
+		{"create directory", "files.make_folder"},
+		{"rename file", "files.move"},
+		{"add record to table", "db.insert_row"},
+		// What is called so stays first.
+		{"add comment", "github.add_issue_comment"},
+		{"download artifact", "github.download_artifact"},
+		{"add files", "git.add"},
+		{"copy repository", "git.clone"},
+		{"list numbers", "shop.list_numbers"},
+		{"delete label", "github.delete_label"},
+	} {
+		hits := search(t, index, test.query, 5)
+		if len(hits) == 0 || hits[0].Server+"."+hits[0].Tool.Name != test.want {
+			t.Errorf("%q: %v, want %s first", test.query, titles(hits), test.want)
+		}
+	}
+}
+
+// An index takes of each tool what tells most, whatever a server sends.
+func TestIndexIsBounded(t *testing.T) {
+	entries := shelf()
+	for i := range entries {
+		entries[i].Tool.Description += strings.Repeat(" word", 100_000)
+	}
+	index, err := NewIndex(t.Context(), entries, maxWords)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most := float64(len(entries) * maxText); index.total > most {
+		t.Errorf("%v words", index.total)
+	}
+	few, err := NewIndex(t.Context(), entries, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, query := range []string{"merge pull request", "search files", "browser navigate"} {
+		if hits := search(t, []*Index{few}, query, 1); len(hits) == 0 || hits[0].Tool.Name != search(t, []*Index{index}, query, 1)[0].Tool.Name {
+			t.Errorf("%q: %v", query, titles(hits))
+		}
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := NewIndex(ended, entries, maxWords); err == nil {
+		t.Error("an index was made after the end")
+	}
+	if _, err := Search(ended, []*Index{index}, "file", 1); err == nil {
+		t.Error("a search went on after the end")
+	}
+}
+
+// indexed is an index for each server of the entries.
+func indexed(t testing.TB, entries []Entry) []*Index {
+	t.Helper()
+	byServer := map[string][]Entry{}
+	for _, e := range entries {
+		byServer[e.Server] = append(byServer[e.Server], e)
+	}
+	var list []*Index
+	for _, entries := range byServer {
+		index, err := NewIndex(t.Context(), entries, maxWords)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, index)
+	}
+	return list
+}
+
+func search(t testing.TB, indexes []*Index, query string, limit int) []Hit {
+	t.Helper()
+	hits, err := Search(t.Context(), indexes, query, limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hits
 }
 
 func titles(hits []Hit) []string {
@@ -96,30 +206,30 @@ func titles(hits []Hit) []string {
 
 func TestSearchIsBoundedAndTheSameEachTime(t *testing.T) {
 	entries := shelf()
-	want := titles(Search(entries, "file path repository issue", 100))
+	want := titles(search(t, indexed(t, entries), "file path repository issue", 100))
 	slices.Reverse(entries)
 	for range 20 {
-		if got := titles(Search(entries, "issue repository path file", 100)); !slices.Equal(got, want) {
+		if got := titles(search(t, indexed(t, entries), "issue repository path file", 100)); !slices.Equal(got, want) {
 			t.Fatalf("got %v, then %v", want, got)
 		}
 	}
 	for limit, want := range map[int]int{-1: 0, 0: 0, 2: 2} {
-		if got := Search(entries, "file", limit); len(got) != want {
+		if got := search(t, indexed(t, entries), "file", limit); len(got) != want {
 			t.Errorf("limit %d: %v", limit, titles(got))
 		}
 	}
 	for _, query := range []string{"", "the", "?!", "xyzzy plugh"} {
-		if got := Search(entries, query, 5); len(got) != 0 {
+		if got := search(t, indexed(t, entries), query, 5); len(got) != 0 {
 			t.Errorf("%q: %v", query, titles(got))
 		}
 	}
-	if got := Search(nil, "file", 5); len(got) != 0 {
+	if got := search(t, indexed(t, nil), "file", 5); len(got) != 0 {
 		t.Errorf("no entries: %v", titles(got))
 	}
 }
 
 func TestScoresFall(t *testing.T) {
-	hits := Search(shelf(), "issue file event", 100)
+	hits := search(t, indexed(t, shelf()), "issue file event", 100)
 	for i := 1; i < len(hits); i++ {
 		if hits[i].Score > hits[i-1].Score || hits[i].Score <= 0 {
 			t.Errorf("%v: %v after %v", hits[i].Tool.Name, hits[i].Score, hits[i-1].Score)

@@ -36,6 +36,7 @@ type server struct {
 	begins   bool     // a life is being begun
 	catalog  *catalog // what was last read, of whichever life
 	recalled sync.Once
+	renewed  sync.Once
 	history
 }
 

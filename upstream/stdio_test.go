@@ -199,6 +199,6 @@ func FuzzCatalog(f *testing.F) {
 			}
 			entries = append(entries, Entry{Tool: tool})
 		}
-		Search(entries, "a b", 3)
+		search(t, indexed(t, entries), "a b", 3)
 	})
 }

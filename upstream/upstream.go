@@ -69,6 +69,8 @@ type Set struct {
 	life context.Context
 	stop context.CancelFunc
 
+	renewals chan struct{} // held by each server that is asked for what is kept of it
+
 	mu      sync.Mutex
 	servers map[string]*server
 	closed  bool
@@ -78,7 +80,7 @@ type Set struct {
 // New makes a set of servers and starts none of them. Of definitions with the
 // same name the first counts.
 func New(defs []Definition, log *slog.Logger) *Set {
-	s := &Set{servers: map[string]*server{}, log: log}
+	s := &Set{servers: map[string]*server{}, log: log, renewals: make(chan struct{}, maxRenewals)}
 	s.life, s.stop = context.WithCancel(context.Background())
 	s.Update(defs)
 	return s

@@ -84,39 +84,55 @@ const (
 	typoLikeness   = 0.8
 )
 
-// like gives the stems of the index that a word of a query means, each with
-// how much it counts: the word itself, words that it begins, words that mean
-// much the same, and, for a stem that the index does not have, words one slip
-// away.
-func (x *Index) like(word string) map[string]float64 {
-	found := map[string]float64{}
-	_, exact := x.postings[word]
+// likeness is how much a stem counts for a word of a query, and how much it
+// tells.
+type likeness struct{ much, rarity float64 }
+
+// like gives the stems that a word of a query means beside the others: the word
+// itself, words that it begins, words that mean much the same, and, for a stem
+// that no index has, words one slip away.
+func (c *corpus) like(word string, asked []string) map[string]likeness {
+	much := map[string]float64{}
+	exact := c.with(word) > 0
 	if exact {
-		found[word] = 1
+		much[word] = 1
 	}
-	if len(word) >= 3 {
+	for _, x := range c.indexes {
+		if len(word) < 3 {
+			break
+		}
 		for _, stem := range x.stems[sort.SearchStrings(x.stems, word):] {
 			if !strings.HasPrefix(stem, word) {
 				break
 			}
 			if stem != word {
-				found[stem] = prefixLikeness
+				much[stem] = prefixLikeness
 			}
 		}
-	}
-	if !exact && len(word) >= 3 {
-		for _, stem := range x.stems {
-			if found[stem] == 0 && nearly(word, stem) {
-				found[stem] = typoLikeness
+		for i := 0; i < len(x.stems) && !exact; i++ {
+			if stem := x.stems[i]; much[stem] == 0 && nearly(word, stem) {
+				much[stem] = typoLikeness
 			}
 		}
 	}
 	for _, stem := range kin[word] {
-		if _, known := x.postings[stem]; known {
-			found[stem] = max(found[stem], kinLikeness)
+		much[stem] = max(much[stem], kinLikeness)
+	}
+	likes := make(map[string]likeness, len(much))
+	for stem, m := range much {
+		// A rare relative of a common word is no more telling than the word.
+		l := likeness{m, c.rarity(stem)}
+		if exact {
+			l.rarity = min(l.rarity, c.rarity(word))
+		}
+		likes[stem] = l
+	}
+	for _, p := range meant[word] {
+		if slices.Contains(asked, p.beside) {
+			likes[p.means] = likeness{1, c.rarity(p.means)}
 		}
 	}
-	return found
+	return likes
 }
 
 // nearly tells whether one letter too many, too few or wrong, or two swapped

@@ -12,10 +12,11 @@ LATELY = 5  # seconds
 
 
 class Catalog:
-    """The tools of one server, asked for once a run."""
+    """The tools of one server, asked for once a run; anew, the server itself has said them in this session."""
 
-    def __init__(self, server, wire):
+    def __init__(self, server, wire, anew):
         self.server = server
+        self.anew = anew
         self.wire = wire
         self.came = _thread.allocate_lock()
         self.came.acquire()
@@ -23,7 +24,7 @@ class Catalog:
         self.error = None
         self.functions = {}
         self.asked = monotonic()
-        wire.request("tools", {"server": server}, self.answered)
+        wire.request("tools", {"server": server, "anew": anew}, self.answered)
 
     def answered(self, result, error):
         """Take the answer; the reading thread calls this."""
@@ -62,7 +63,7 @@ class Hub:
         self.catalogs = {}  # of this run
         self.known = {}  # the last one of each server, from this run or an earlier one
         self.unsent = {}  # number of a call: how it was written, of calls not yet awaited
-        self.absent = set()  # servers that a search of this run could not cover
+        self.absent = set()  # servers that a search could not cover
         self.serial = count()
         self.saved = None  # the tools that code has kept
 
@@ -73,10 +74,9 @@ class Hub:
         self.names.update((server["name"], server) for server in servers)
         self.catalogs = {}
         self.unsent = {}
-        self.absent = set()
 
     def missed(self, servers):
-        """Say once which servers a search could not cover, and why."""
+        """Say once in a session which servers a search could not cover, and why."""
         for name, reason in servers.items():
             if name not in self.absent:
                 self.absent.add(name)
@@ -100,16 +100,16 @@ class Hub:
         if known is None or monotonic() - known.asked > LATELY:
             self.prefetch(name)
 
-    def prefetch(self, name):
+    def prefetch(self, name, anew=False):
         """Ask for a server's tools, and go on."""
         catalog = self.catalogs.get(name)
-        if catalog is None:
-            catalog = self.catalogs[name] = Catalog(name, self.wire)
+        if catalog is None or anew > catalog.anew:
+            catalog = self.catalogs[name] = Catalog(name, self.wire, anew)
         return catalog
 
-    def catalog(self, name):
+    def catalog(self, name, anew=False):
         """Return a server's tools. The first time in a run this waits for the server."""
-        catalog = self.prefetch(name)
+        catalog = self.prefetch(name, anew)
         try:
             self.known[name] = catalog.wait()
             return catalog
@@ -127,6 +127,14 @@ class Hub:
             # raises the one or the other here.
             tool = self.wire.ask("tool", {"server": catalog.server, "tool": name})
         return tool
+
+    def newer(self, server, tool):
+        """Return the function for a tool that has changed since it was kept, None if it has not."""
+        try:
+            now = self.catalog(server["name"], anew=True).names.get(tool["name"], tool)
+        except MCPError:
+            return None
+        return None if now == tool else self.function(server, tool["name"])
 
     def function(self, server, name):
         """Return the function for a tool of a server.

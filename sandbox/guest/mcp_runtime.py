@@ -108,14 +108,14 @@ async def _load(server: str) -> dict:
 
     hub = _state.current
     name = hub.find(server)["name"]
-    catalog = hub.prefetch(name)
+    catalog = hub.prefetch(name, anew=True)
     if not catalog.loaded:
-        await get_running_loop().run_in_executor(None, hub.catalog, name)
-    return {"tools": hub.catalog(name).tools}
+        await get_running_loop().run_in_executor(None, hub.catalog, name, True)
+    return {"tools": hub.catalog(name, True).tools}
 
 
 def _load_sync(server: str) -> dict:
-    return {"tools": _state.current.catalog(_state.current.find(server)["name"]).tools}
+    return {"tools": _state.current.catalog(_state.current.find(server)["name"], anew=True).tools}
 
 
 def list_tools(server: str) -> "Awaitable[list]":

@@ -16,7 +16,7 @@ class _ServerModule(_ModuleType):
 
     def __getattr__(self, name):
         if name == "__all__":
-            return [tool["alias"] for tool in _state.current.catalog(self.__dict__["_name"]).tools]
+            return [tool["alias"] for tool in _state.current.catalog(self.__dict__["_name"], anew=True).tools]
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(_server_of(_state.current.find(self.__dict__["_name"])), name)

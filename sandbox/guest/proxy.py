@@ -69,7 +69,13 @@ def make_function(hub, server, tool):
     label = f"mcp_{server['alias']}.{tool['alias']}"
 
     def call(*args, **kwargs):
-        arguments = parameters.bind(name, tool["alias"], args, kwargs)
+        try:
+            arguments = parameters.bind(name, tool["alias"], args, kwargs)
+        except ArgumentError:
+            newer = hub.newer(server, tool)
+            if newer is None:
+                raise
+            return newer(*args, **kwargs)
         return call_of(hub, label, server["name"], tool["name"], arguments)
 
     call.__name__ = tool["alias"]
@@ -78,6 +84,7 @@ def make_function(hub, server, tool):
     call.__doc__ = document(tool, parameters)
     call.__signature__ = parameters.signature()
     call.tool = tool["name"]
+    call.definition = tool
     call.parameters = parameters
     return call
 
@@ -94,7 +101,13 @@ def call_by_name(server, label, tool, arguments, raw):
         # The host says when it is called why it cannot be, and keeps note of it.
         return call_of(state.current, label, server["name"], tool, plain(dict(arguments or {}), "arguments", None), raw)
     name = f"{server['name']}.{function.tool}"
-    checked = function.parameters.check(name, function.__name__, dict(arguments or {}))
+    try:
+        checked = function.parameters.check(name, function.__name__, dict(arguments or {}))
+    except ArgumentError:
+        function = state.current.newer(server, function.definition)
+        if function is None:
+            raise
+        checked = function.parameters.check(name, function.__name__, dict(arguments or {}))
     return call_of(state.current, label, server["name"], function.tool, checked, raw)
 
 
@@ -134,7 +147,7 @@ class Server:
 
     def __dir__(self):
         try:
-            tools = [tool["alias"] for tool in state.current.catalog(self._server["name"]).tools]
+            tools = [tool["alias"] for tool in state.current.catalog(self._server["name"], anew=True).tools]
         except MCPError:
             tools = []
         return sorted(tools + ["call_tool"])

@@ -69,6 +69,10 @@ func TestScript(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		typist, err := filepath.Abs("testdata/typist.py")
+		if err != nil {
+			t.Fatal(err)
+		}
 		prepare := rootful
 		if engine.Ready(t.Context(), sandbox.Spec{}) == nil {
 			prepare = nil
@@ -82,7 +86,7 @@ func TestScript(t *testing.T) {
 			"npm":      present(peers),
 			"jq":       name != native.Name || found("jq"),
 			"pull":     os.Getenv(Pull) != "",
-		}, map[string]string{"NPM": peers, "PULL": os.Getenv(Pull), "MCP_BRIDGE_RUNTIME": name}, prepare)
+		}, map[string]string{"NPM": peers, "TYPIST": typist, "PULL": os.Getenv(Pull), "MCP_BRIDGE_RUNTIME": name}, prepare)
 	})
 }
 

@@ -1,8 +1,6 @@
 package bridge
 
 import (
-	"strconv"
-	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -94,13 +92,4 @@ func clip(name string) string {
 		n--
 	}
 	return name[:n] + "…"
-}
-
-// shown is a name as it stands in a line: one that could be taken for more
-// than a name is quoted.
-func shown(name string) string {
-	if strings.ContainsFunc(name, func(r rune) bool { return r == ' ' || r == '"' || !strconv.IsPrint(r) }) {
-		return strconv.Quote(name)
-	}
-	return name
 }

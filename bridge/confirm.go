@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -60,34 +59,14 @@ func (q Question) Text() string {
 			fmt.Fprintf(&b, "and %d more calls, whose arguments are not shown\n", len(q.Calls)-i)
 			break
 		}
-		text := visible(string(args))
+		text := Visible(string(args))
 		if len(text) > room {
 			text = fmt.Sprintf("%s… (%d bytes in all)", first(text, room), len(args))
 		}
 		room -= len(text)
 		b.WriteString(text + "\n")
 	}
-	fmt.Fprintf(&b, "The rule is at %s.", q.Rule)
-	return b.String()
-}
-
-// visible shows what a person would not see, or see elsewhere, as escapes of
-// JSON: arguments are written by code that may want to pass for other text.
-func visible(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case r < 0x20 || r == 0x7f || r >= 0x80 && !strconv.IsPrint(r):
-			if r > 0xffff {
-				r -= 0x10000
-				fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
-				continue
-			}
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
+	fmt.Fprintf(&b, "The rule is at %s.", Visible(q.Rule.String()))
 	return b.String()
 }
 

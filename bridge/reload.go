@@ -74,7 +74,7 @@ func (s *session) reload() *policy.Profile {
 func (s *session) note(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.notes = append(s.notes, text)
+	s.notes = append(s.notes, VisibleLines(text))
 }
 
 // begin opens the entry of a run, and what its code can keep.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -33,30 +32,34 @@ func asker() (bridge.Ask, func()) {
 }
 
 // askOn asks a person at a terminal: what is typed comes from in.
-func askOn(in io.Reader, out io.Writer) bridge.Ask {
-	lines := make(chan string)
-	ended := make(chan struct{})
-	begun := false
+func askOn(in, out *os.File) bridge.Ask {
+	type line struct {
+		text string
+		err  error
+	}
+	var lines chan line // what is being typed, nil if nobody reads
+	from, to := bufio.NewReader(in), onScreen(out)
 	read := func() { // it may wait for a key for ever, and ends with the process
-		defer close(ended)
-		for s := bufio.NewScanner(in); s.Scan(); {
-			lines <- s.Text()
-		}
+		text, err := from.ReadString('\n')
+		lines <- line{text, err}
 	}
 	return func(ctx context.Context, q bridge.Question) (bridge.Answer, error) {
-		if !begun {
-			begun = true
+		forget(in)
+		if lines == nil || len(lines) > 0 {
+			lines = make(chan line, 1)
 			go read()
 		}
 		text := strings.ReplaceAll(q.Text(), "\n", "\nbridge: ")
-		fmt.Fprintf(out, "bridge: %s\nbridge: y: yes; a: yes, and to all its calls in this run; n: no [n] ", text)
+		fmt.Fprintf(to, "bridge: %s\nbridge: y: yes; a: yes, and to all its calls in this run; n: no [n] ", text)
 		select {
-		case line := <-lines:
-			return answerOf(line), nil
-		case <-ended:
-			return bridge.Deny, errors.New("the terminal has ended before an answer")
+		case l := <-lines:
+			lines = nil
+			if l.err != nil {
+				return bridge.Deny, errors.New("the terminal has ended before an answer")
+			}
+			return answerOf(l.text), nil
 		case <-ctx.Done():
-			fmt.Fprintln(out)
+			fmt.Fprintln(to)
 			return bridge.Deny, ctx.Err()
 		}
 	}

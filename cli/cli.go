@@ -14,7 +14,10 @@ import (
 // 1 for a mistake in what was asked to be done, 2 for a mistake in how it was
 // asked. The bridge's own guest image is built from the Containerfile.
 func Main(containerfile []byte) int {
+	stderr := onScreen(os.Stderr)
 	root := newRoot(containerfile)
+	root.SetOut(onScreen(os.Stdout))
+	root.SetErr(stderr)
 	root.SetArgs(asGoTest(root, os.Args[1:]))
 	cmd, err := root.ExecuteC()
 	var status exitStatus
@@ -29,10 +32,10 @@ func Main(containerfile []byte) int {
 		if cmd.HasParent() {
 			hint = cmd.UseLine()
 		}
-		fmt.Fprintf(os.Stderr, "bridge: %v\nbridge: hint: %s\n", err, hint)
+		fmt.Fprintf(stderr, "bridge: %v\nbridge: hint: %s\n", err, hint)
 		return 2
 	}
-	fmt.Fprintln(os.Stderr, spoken(err.Error()))
+	fmt.Fprintln(stderr, spoken(err.Error()))
 	return 1
 }
 

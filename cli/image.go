@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -116,7 +117,7 @@ func (c *imageChoice) build(stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	b := build{name: c.own(), containerfile: c.containerfile, output: stderr}
+	b := build{name: c.own(), containerfile: c.containerfile, output: os.Stderr}
 	if c.base != "" {
 		b.args = map[string]string{"BASE": c.base}
 	}

@@ -139,7 +139,7 @@ func (p *prompt) run(r bridge.Request) (left bool, err error) {
 		defer p.raw.ApplyMode()
 	}
 	t := newTerminal()
-	report := p.bridge.Run(ctx, r, t.write, p.ask)
+	report := p.bridge.Run(ctx, r, t.write, t.holding(p.ask))
 	err = t.finish(report)
 	var status exitStatus
 	if left = report.Result.ExitCode != nil; !left && errors.As(err, &status) {
@@ -155,7 +155,8 @@ func (p *prompt) ask(_ context.Context, q bridge.Question) (bridge.Answer, error
 	}
 	p.raw.ApplyMode()
 	defer p.cooked.ApplyMode()
-	fmt.Fprintf(os.Stderr, "bridge: %s\n", strings.ReplaceAll(q.Text(), "\n", "\nbridge: "))
+	forget(os.Stdin)
+	fmt.Fprintf(onScreen(os.Stderr), "bridge: %s\n", strings.ReplaceAll(q.Text(), "\n", "\nbridge: "))
 	line, err := p.line.Prompt("bridge: y: yes; a: yes, and to all its calls in this run; n: no [n] ")
 	if err != nil {
 		return bridge.Deny, nil
@@ -184,7 +185,7 @@ func (p *prompt) complete(line string, at int) (head string, list []string, tail
 	if report.Status != bridge.Success {
 		return head, nil, tail
 	}
-	return strings.TrimSuffix(head, word), strings.Fields(out.String()), tail
+	return strings.TrimSuffix(head, word), strings.Fields(bridge.VisibleLines(out.String())), tail
 }
 
 // unfinished tells whether code goes on in the next line: within brackets or a

@@ -75,7 +75,7 @@ func (c *choice) login(name string, o upstream.LoginOptions, wait time.Duration)
 		return err
 	}
 	o.Show = func(page string) {
-		fmt.Fprintf(os.Stderr, "bridge: log in to %q in your browser: %s\n", name, page)
+		fmt.Fprintf(onScreen(os.Stderr), "bridge: log in to %q in your browser: %s\n", name, page)
 		browse(page)
 	}
 	ctx, stop := signals()
@@ -85,7 +85,7 @@ func (c *choice) login(name string, o upstream.LoginOptions, wait time.Duration)
 	if err := upstream.Login(ctx, *def, o); err != nil {
 		return fmt.Errorf("logging in to server %q: %w", name, err)
 	}
-	fmt.Fprintf(os.Stderr, "bridge: logged in to %q\n", name)
+	fmt.Fprintf(onScreen(os.Stderr), "bridge: logged in to %q\n", name)
 	return nil
 }
 
@@ -108,7 +108,7 @@ func browse(page string) {
 	}
 	cmd := exec.Command(command[0], command[1:]...)
 	if err := cmd.Start(); err != nil {
-		fmt.Fprintf(os.Stderr, "bridge: no browser was opened: %v\n", err)
+		fmt.Fprintf(onScreen(os.Stderr), "bridge: no browser was opened: %v\n", err)
 		return
 	}
 	go cmd.Wait() // it is the user's, and may stay

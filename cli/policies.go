@@ -133,6 +133,6 @@ func inHome(paths []string) []string {
 // report prints a policy's mistakes, each on a line that begins with its
 // position, and returns the exit status.
 func report(err error) error {
-	fmt.Fprintln(os.Stderr, err)
+	fmt.Fprintln(onScreen(os.Stderr), err)
 	return exitStatus(1)
 }

@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 
 	"github.com/spf13/cobra"
@@ -27,23 +30,27 @@ func newInit() *cobra.Command {
 		Use:   "init",
 		Short: "write a policy for the servers that other clients have",
 		Long: `Init looks for servers in the configurations of the other MCP clients on this
-machine, starts them, and writes a policy with their tools as they are now: those
-that their servers call read-only are allowed, and the others are commented out.
-The servers themselves stay where they are configured; nothing of their
-environment is written.`,
+machine, starts them, and writes a policy with their definitions and with their
+tools as they are now: those that their servers call read-only are allowed, and the
+others are commented out. The policy holds without those configurations.
+
+Values that may be secret are not copied: "${NAME}" stands for each, which is a
+variable of the bridge's environment to be set, and a comment says which.`,
 		Example: `  bridge init
   bridge init --profile mine -o ~/.config/bridge/policies/mine.cue`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			text, err := i.policy(cmd.Context())
-			if err != nil {
-				return err
-			}
+			ctx, stop := signals()
+			defer stop()
 			if i.file == "" {
-				_, err := fmt.Fprint(cmd.OutOrStdout(), text)
+				text, err := i.policy(ctx)
+				if err == nil {
+					_, err = fmt.Fprint(cmd.OutOrStdout(), text)
+				}
 				return err
 			}
-			return i.write(text)
+			i.file = inHome([]string{i.file})[0]
+			return i.write(ctx)
 		},
 	}
 	cmd.Flags().StringVar(&i.profile, "profile", "mine", "the `NAME` of the profile to write")
@@ -57,13 +64,32 @@ type initial struct {
 	profile string
 	file    string
 	force   bool
+	wanted  []string // variables that stand for what is not copied
 }
+
+const head = `// A policy for the MCP servers that the other clients on this machine have. Of
+// their tools, those are allowed that their servers call read-only. Remove the //
+// before what an agent may call as well; "bridge schema" prints what can be said
+// of a tool, and "bridge vet" reports mistakes.
+//
+// The servers need not stay in the configurations of those clients. "${NAME}" is a
+// variable of the bridge's environment: set it, as "env" in the configuration of
+// the bridge's client does, before you remove the value that it stands for.
+
+package policy
+
+profiles: %s: description: "Tools that only read."
+`
 
 // policy is its text, vetted.
 func (i *initial) policy(ctx context.Context) (string, error) {
 	log, err := newLog(slog.LevelWarn)
 	if err != nil {
 		return "", report(err)
+	}
+	text := fmt.Sprintf(head, policy.Label(i.profile))
+	if err := i.vet(text); err != nil {
+		return "", fmt.Errorf("writing profile %q: %w", i.profile, err)
 	}
 	found, warnings := clients.Find([]string{clients.All}, clients.Options{})
 	for _, w := range warnings {
@@ -75,65 +101,104 @@ func (i *initial) policy(ctx context.Context) (string, error) {
 	}
 	servers := upstream.New(defs, log)
 	defer servers.Close()
-	parts := make([]string, len(found))
+	tools := make([][]upstream.Tool, len(found))
+	errs := make([]error, len(found))
 	var wg sync.WaitGroup
 	for n, f := range found {
-		wg.Go(func() {
-			tools, err := servers.Tools(ctx, f.Name)
-			parts[n] = mounted(f, tools, err)
-		})
+		wg.Go(func() { tools[n], errs[n] = servers.Tools(ctx, f.Name) })
 	}
 	wg.Wait()
-	text := fmt.Sprintf(head, policy.Label(i.profile)) + strings.Join(parts, "\n") + tail
-	return text, i.vet(text)
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	hidden := newHidden(defs)
+	for n, f := range found {
+		text += "\n" + i.mounted(f, hidden, tools[n], errs[n])
+	}
+	i.wanted = hidden.names
+	if err := i.vet(text); err != nil {
+		return "", fmt.Errorf("writing profile %q: %w", i.profile, err)
+	}
+	return text, nil
 }
 
-const head = `// A policy for the MCP servers that the other clients on this machine have. Of
-// their tools, those are allowed that their servers call read-only. Remove the //
-// before what an agent may call as well; "bridge schema" prints what can be said
-// of a tool, and "bridge vet" reports mistakes.
-
-package policy
-
-profiles: %s: {
-	// Where the servers are configured.
-	discover: ["clients"]
-
-	servers: {
-`
-
-const tail = "\t}\n}\n"
-
-// mounted is a server that was found, and its tools.
-func mounted(f clients.Found, tools []upstream.Tool, err error) string {
+// mounted is a server that was found, and its tools. Where nothing of it is
+// allowed, it is a comment.
+func (i *initial) mounted(f clients.Found, hidden *hidden, tools []upstream.Tool, err error) string {
+	about := "From " + said(atHome(f.Source.String()), 400) + "."
+	def, wanted := hidden.definition(f.Definition)
+	if len(wanted) > 0 {
+		about += " It wants " + strings.Join(wanted, ", ") + " in the bridge's environment."
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\t\t// From %s.\n", said(atHome(f.Source.String()), 400))
+	define(&b, def)
+	fmt.Fprintf(&b, "profiles: %s: servers: %s: tools: {", policy.Label(i.profile), policy.Label(f.Name))
+	reads := false
+	for _, t := range tools {
+		if text := said(t.Description, 100); text != "" {
+			fmt.Fprintf(&b, "\n\t// %s", text)
+		}
+		mark := "// "
+		if readOnly(t) {
+			mark, reads = "", true
+		}
+		fmt.Fprintf(&b, "\n\t%s%s: {}", mark, policy.Label(t.Name))
+	}
+	if len(tools) > 0 {
+		b.WriteByte('\n')
+	}
+	b.WriteString("}\n")
+	text := b.String()
 	if err == nil && len(tools) == 0 {
 		err = errors.New("it has no tools")
 	}
 	if err != nil {
-		fmt.Fprintf(&b, "\t\t// Its tools are not known: %s\n\t\t// %s: tools: {}\n", said(err.Error(), 400), policy.Label(f.Name))
-		return b.String()
+		about += " Its tools are not known: " + said(err.Error(), 400)
 	}
-	comment := "// "
-	for _, t := range tools {
-		if readOnly(t) {
-			comment = ""
+	if err := i.vet(text); err != nil {
+		about += " A policy cannot have it as it is: " + said(err.Error(), 400)
+		reads = false
+	}
+	if !reads {
+		text = "// " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n// ") + "\n"
+	}
+	return "// " + about + "\n" + text
+}
+
+// define writes down a server.
+func define(b *strings.Builder, d upstream.Definition) {
+	fmt.Fprintf(b, "servers: %s: {\n", policy.Label(d.Name))
+	field := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(b, "\t%s: %s\n", name, policy.Text(value))
 		}
 	}
-	fmt.Fprintf(&b, "\t\t%s%s: tools: {\n", comment, policy.Label(f.Name))
-	for _, t := range tools {
-		if text := said(t.Description, 100); text != "" {
-			fmt.Fprintf(&b, "\t\t\t// %s\n", text)
+	table := func(name string, values map[string]string) {
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			fmt.Fprintf(b, "\t%s: %s: %s\n", name, policy.Label(key), policy.Text(values[key]))
 		}
-		mark := "// "
-		if readOnly(t) {
-			mark = ""
-		}
-		fmt.Fprintf(&b, "\t\t\t%s%s: {}\n", mark, policy.Label(t.Name))
 	}
-	fmt.Fprintf(&b, "\t\t%s}\n", comment)
-	return b.String()
+	field("description", d.Description)
+	field("command", d.Command)
+	if len(d.Args) > 0 {
+		list := make([]string, len(d.Args))
+		for n, arg := range d.Args {
+			list[n] = policy.Text(arg)
+		}
+		fmt.Fprintf(b, "\targs: [%s]\n", strings.Join(list, ", "))
+	}
+	table("env", d.Env)
+	field("envFile", d.EnvFile)
+	field("cwd", d.Cwd)
+	field("url", d.URL)
+	table("headers", d.Headers)
+	field("transport", d.Transport)
+	for name, wait := range map[string]time.Duration{"start": d.StartTimeout, "call": d.CallTimeout} {
+		if wait > 0 {
+			fmt.Fprintf(b, "\ttimeout: %s: %v\n", name, wait.Seconds())
+		}
+	}
+	b.WriteString("}\n")
 }
 
 // atHome is a path with ~ for the home folder.
@@ -181,30 +246,43 @@ func (i *initial) vet(text string) error {
 		return err
 	}
 	if _, err := policy.Load([]string{name}); err != nil {
-		return fmt.Errorf("writing profile %q: %s", i.profile, strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), ""))
+		return errors.New(strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), ""))
 	}
 	return nil
 }
 
-// write makes the file.
-func (i *initial) write(text string) error {
-	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	if i.force {
-		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+// write makes the file, and its folder, before it starts any server: what cannot
+// be written is not worth the wait.
+func (i *initial) write(ctx context.Context) error {
+	if err := os.MkdirAll(filepath.Dir(i.file), 0o755); err != nil {
+		return err
 	}
-	f, err := os.OpenFile(i.file, flags, 0o644)
+	f, err := os.OpenFile(i.file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	made := err == nil
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already\nhint: --force writes over it", i.file)
+		if !i.force {
+			return fmt.Errorf("%s is there already\nhint: --force writes over it", i.file)
+		}
+		f, err = os.OpenFile(i.file, os.O_WRONLY, 0)
 	}
 	if err != nil {
 		return err
 	}
-	if _, err := f.WriteString(text); err != nil {
-		f.Close()
+	text, err := i.policy(ctx)
+	if err == nil {
+		err = f.Truncate(0)
+	}
+	if err == nil {
+		_, err = f.WriteString(text)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		if made {
+			os.Remove(i.file)
+		}
 		return err
 	}
-	if err := f.Close(); err != nil {
-		return err
+	if len(i.wanted) > 0 {
+		fmt.Fprintf(os.Stderr, "bridge: hint: set %s in the environment of the bridge: their values were not copied\n", strings.Join(i.wanted, ", "))
 	}
 	fmt.Fprintf(os.Stderr, "bridge: hint: bridge --profile %s --policies %s\n", i.profile, i.file)
 	return nil

@@ -153,6 +153,9 @@ func Label(name string) string {
 	return literal.Label.Quote(name)
 }
 
+// Text is a string as CUE has it.
+func Text(s string) string { return literal.String.Quote(s) }
+
 // pathString is the path as CUE writes it, with names quoted that need it.
 func pathString(path []string) string {
 	var b strings.Builder

@@ -28,7 +28,8 @@ type discovery struct {
 	allowSelf bool // servers may be bridges
 	found     []clients.Found
 	warnings  []clients.Warning
-	notes     []string // what is to be said beside
+	undefined []policy.Error // servers that the profile names
+	notes     []string       // what is to be said beside
 }
 
 // discover mounts what the profile finds in the configurations of other
@@ -66,7 +67,9 @@ func (c *choice) discover(p *policy.Profile) (*policy.Profile, error) {
 	if dir, ok := c.standIns(); ok {
 		list = append(list, standingFound(dir)...)
 	}
-	return p.WithServers(list), nil
+	p = p.WithServers(list)
+	d.undefined = p.Undefined()
+	return p, nil
 }
 
 // allowSelf is what the variable says.
@@ -96,6 +99,9 @@ func (d *discovery) log(log *slog.Logger) {
 			level = slog.LevelInfo
 		}
 		log.Log(context.Background(), level, w.String())
+	}
+	for _, e := range d.undefined {
+		log.Warn(e.Error())
 	}
 	for _, f := range d.found {
 		log.Debug("found", "server", f.Name, "of", f.Client, "at", f.Source.String())
@@ -127,6 +133,9 @@ func (d *discovery) examine() []check {
 			continue
 		}
 		checks = append(checks, check{"client", warn, w.String(), "correct it there, or write the server down in a policy"})
+	}
+	for _, e := range d.undefined {
+		checks = append(checks, check{"profile", warn, e.Error(), "define the server under servers in the policy, or correct its name"})
 	}
 	return checks
 }

@@ -23,8 +23,9 @@ other commands would use. It is silent and exits with 0 if the
 policy is right. If not it prints each mistake as file:line:col: field: message
 and exits with 1.
 
-What is allowed and hardly meant, such as a rule without effect or a server that
-nobody mounts, it prints as file:line:col: warning: field: message. A policy with
+What is allowed and hardly meant, such as a rule without effect, a server that
+nobody mounts, or one that a profile names and that is neither defined nor found
+in the configurations of other clients on this machine, it prints as file:line:col: warning: field: message. A policy with
 warnings alone is right, and exits with 0 unless --strict-warnings is given.
 
 With --live it also starts the servers of every profile, as the bridge would, and
@@ -83,6 +84,19 @@ func (v *vet) findings(cmd *cobra.Command, paths []string) ([]finding, error) {
 	}
 	for _, w := range p.Warnings() {
 		list = append(list, found(w, "warning"))
+	}
+	for _, name := range p.Profiles() {
+		profile, err := p.Profile(name)
+		if err != nil {
+			return nil, err
+		}
+		c := choice{cmd: cmd}
+		if _, err := c.discover(profile); err != nil {
+			return nil, err
+		}
+		for _, w := range c.discovery.undefined {
+			list = append(list, found(w, "warning"))
+		}
 	}
 	if !v.live {
 		return list, nil

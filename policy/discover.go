@@ -43,6 +43,28 @@ func (p *Profile) WithServers(found []Server) *Profile {
 	return &q
 }
 
+// Undefined are the servers that the profile names and that neither the policy
+// defines nor WithServers was given.
+func (p *Profile) Undefined() []Error {
+	if p.finder == nil {
+		return nil
+	}
+	p.finder.mu.Lock()
+	defer p.finder.mu.Unlock()
+	var list Errors
+	for name, v := range fields(p.finder.servers) {
+		_, defined := p.finder.defined[name]
+		if _, mounted := p.allow[name]; defined || mounted {
+			continue
+		}
+		list = append(list, Error{
+			Pos: p.finder.posOf(v), Path: pathString([]string{"profiles", p.Name, "servers", name}),
+			Message: "the policy does not define this server, and it is not among those that the profile discovers" + DidYouMean(name, sortedKeys(p.allow)),
+		})
+	}
+	return list.sorted(p.finder.order)
+}
+
 // WithoutServers is the profile with no servers: it mounts none, and finds none.
 func (p *Profile) WithoutServers() *Profile {
 	q := *p

@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // This file is what a session gives beside text: pictures, and the files of
@@ -69,16 +70,22 @@ func (run *active) image(m message) error {
 }
 
 // files are those of an answer that can be: the guest is not believed that
-// they are, and what it calls them must not mean another file or be of any
-// length.
+// they are, and what it calls them must not mean another file, be of any length,
+// or hold what a terminal or a line of text takes for more than a name.
 func files(list []File) []File {
 	var good []File
 	for _, f := range list {
-		if f.Size >= 0 && ValidPath(f.Path) && len(good) < maxFiles {
+		if f.Size >= 0 && ValidPath(f.Path) && !strings.ContainsFunc(f.Path, unseen) && len(good) < maxFiles {
 			good = append(good, f)
 		}
 	}
 	return good
+}
+
+// unseen tells whether a character is not seen as itself: it ends a line, is a
+// control character, or turns the direction of writing.
+func unseen(r rune) bool {
+	return unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
 }
 
 // ValidPath tells whether a path names a file below /workspace, in its

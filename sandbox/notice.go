@@ -109,6 +109,9 @@ func (s *Session) answered(m message) error {
 	default:
 		return fmt.Errorf("unknown status %q", clip(string(answer.Status), 40))
 	}
+	if code := answer.ExitCode; code == nil && answer.Status == Exited || code != nil && (*code != 0) != (answer.Status == Exited) {
+		return fmt.Errorf("status %q with another exit code than it can have", answer.Status)
+	}
 	// The run is over before its answer is: a frame for it that follows is
 	// too late.
 	s.finish(run)

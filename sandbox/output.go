@@ -8,6 +8,9 @@ import (
 // defaultOutput is how much of each stream is kept if a run does not say.
 const defaultOutput = 24 << 10
 
+// maxSkipped bounds the bytes that a guest can say it has left out of a stream.
+const maxSkipped = 1 << 50
+
 // Output is what one stream of a run brought: all of it, or its head and its
 // tail.
 type Output struct {

@@ -224,6 +224,9 @@ func (run *active) output(params json.RawMessage) error {
 	if p.Run != run.id || c == nil || p.Skipped < 0 {
 		return fmt.Errorf("output for run %d, stream %q in run %d", p.Run, p.Stream, run.id)
 	}
+	if p.Skipped > maxSkipped-c.skipped {
+		return fmt.Errorf("%d more bytes left out than %d, which is more than a run can write", p.Skipped, c.skipped)
+	}
 	c.add(p.Text, p.Skipped)
 	if run.stream != nil {
 		run.stream(p.Stream, p.Text, p.Skipped)

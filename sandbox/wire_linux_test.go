@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -81,6 +82,12 @@ func TestWireHostile(t *testing.T) {
 		"wrong type":           {"answer(n, status='success', value=3)", "~.*cannot unmarshal.*"},
 		"other run's output":   {"output(n + 1)", "~.*output for run 2, stream \"stdout\" in run 1"},
 		"other stream":         {"output(n, stream='x')", "~.*output for run 1, stream \"x\" in run 1"},
+		"too much left out":    {"output(n, skipped=1 << 62)", "~.*more than a run can write"},
+		"and again":            {"for _ in range(2): output(n, skipped=(1 << 50) - 9)", "~.*more than a run can write"},
+		"exit with 0":          {"answer(n, status='exit', exitCode=0)", "~.*status \"exit\" with another exit code.*"},
+		"exit with none":       {"answer(n, status='exit')", "~.*status \"exit\" with another exit code.*"},
+		"success with 3":       {"answer(n, status='success', exitCode=3)", "~.*status \"success\" with another exit code.*"},
+		"error with 3":         {"answer(n, status='error', exitCode=3, error={'type': 'E', 'message': '', 'traceback': ''})", "~.*status \"error\" with another exit code.*"},
 		"negative":             {"output(n, skipped=-5)", "~.*output for run 1.*"},
 		"other run's request":  {"ask(1, n + 1)", "~.*a request for run 2 in run 1"},
 		"request without run":  {"send('{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"params\":[]}\\n')", "~.*without the number of its run"},
@@ -125,6 +132,16 @@ func TestWireOutside(t *testing.T) {
 	match(t, "answer", r.Stdout.Text, `{"jsonrpc": "2.0", "id": 7, "error": {"code": -32000, "message": "no run is going on", "data": {"kind": "invalid"}}}`)
 	if len(toy.calls) != 0 {
 		t.Errorf("calls: %v", toy.calls)
+	}
+}
+
+// Files whose names would be more than a name where they are shown are not told.
+func TestWireFiles(t *testing.T) {
+	names := `['a b\u00e9', 'new\nline', 'esc\x1b[2J', 'bidi\u202eback', 'sep\u2028x', 'c1\x9bm', '\ud800', '../up', '/abs', 'deep/ok']`
+	s := open(t, engine{make: rogue{"ready()\nline()\nanswer(1, status='success', files=[{'path': p, 'size': 1} for p in " + names + "])\nline()"}}, newToy().serve)
+	r := run(t, s, step{})
+	if len(r.Files) != 2 || r.Files[0].Path != "a b\u00e9" || r.Files[1].Path != "deep/ok" {
+		t.Errorf("files: %+q", fmt.Sprint(r.Files))
 	}
 }
 

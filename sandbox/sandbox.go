@@ -29,15 +29,6 @@ type Spec struct {
 	SecurityOpt []string // of a container, in addition to the engine's own and never in their place
 }
 
-// A Mount is a folder or a file of the host that the guest sees.
-type Mount struct {
-	Source   string // an absolute path on the host
-	Target   string // an absolute path in the sandbox
-	Writable bool
-	Optional bool // leave it out where the engine does not see the source
-	Relabel  bool // let SELinux give the source a label of its own
-}
-
 // Limits bound what the guest may take. A zero field is the engine's own
 // default, never "unlimited".
 type Limits struct {

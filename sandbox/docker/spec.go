@@ -114,6 +114,9 @@ func (p *plan) bind() error {
 				}
 				return fmt.Errorf("mount %q is not on the host: %w; make it, or take it out of the profile's mounts", m.Source, err)
 			}
+			if err := m.Inspect(); err != nil {
+				return err
+			}
 		}
 		// It would make a source that only we see, which is no reason not to start.
 		if m.Relabel && !m.Optional {

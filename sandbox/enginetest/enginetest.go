@@ -57,6 +57,7 @@ func (s Subject) Test(t *testing.T) {
 		{"memory", Subject.memory},
 		{"limits are told", Subject.limitsAreTold},
 		{"probes", Subject.probes},
+		{"mounts", Subject.mounts},
 		{"at once", Subject.atOnce},
 		{"killed", Subject.killed},
 		{"start is bounded", Subject.startIsBounded},

@@ -12,6 +12,9 @@ const (
 	landlockExec = unix.LANDLOCK_ACCESS_FS_EXECUTE
 	landlockNode = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK
 
+	// landlockConnect is not needed for a socket that was made in the sandbox.
+	landlockConnect = unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
+
 	// landlockDevice is what may be done to the few device files.
 	landlockDevice = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
 		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
@@ -53,6 +56,9 @@ func newLandlock(abi int, mounts []stage.Mount) *stage.Landlock {
 	if abi >= 6 {
 		l.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 	}
+	if abi >= 9 {
+		l.FS |= landlockConnect
+	}
 	allow := func(path string, access uint64) {
 		l.Rules = append(l.Rules, stage.Rule{Path: path, Access: access & l.FS})
 	}
@@ -61,12 +67,10 @@ func newLandlock(abi int, mounts []stage.Mount) *stage.Landlock {
 	allow("/etc", landlockRead|landlockList)
 	for _, m := range mounts {
 		switch {
-		case m.Source == "":
-			allow(m.Target, l.FS&^landlockNode)
+		case m.Source == "", isShared(m) && m.Dir:
+			allow(m.Target, l.FS&^(landlockNode|landlockConnect))
 		case isDevice(m.Target):
 			allow(m.Target, landlockDevice)
-		case isShared(m) && m.Dir:
-			allow(m.Target, l.FS&^landlockNode)
 		case isShared(m):
 			allow(m.Target, landlockRead|landlockExec|unix.LANDLOCK_ACCESS_FS_WRITE_FILE|unix.LANDLOCK_ACCESS_FS_TRUNCATE)
 		case m.Dir:

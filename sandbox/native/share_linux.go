@@ -46,8 +46,9 @@ func share(cfg *stage.Config, mounts []sandbox.Mount) error {
 			return fmt.Errorf("mount %q: no such file or folder on this machine; make it, or take it out of the profile's mounts", m.Source)
 		case err != nil:
 			return fmt.Errorf("mount %q: %w", m.Source, errors.Unwrap(err))
-		case !info.IsDir() && !info.Mode().IsRegular():
-			return fmt.Errorf("mount %q: neither a folder nor a regular file; name one that is", m.Source)
+		}
+		if err := m.Inspect(); err != nil {
+			return err
 		}
 		attr := uint64(readOnly)
 		if m.Writable {

@@ -239,6 +239,11 @@ func mounts(spec sandbox.Spec, local bool) ([]specs.Mount, error) {
 		if _, err := os.Stat(m.Source); err != nil && local {
 			return nil, fmt.Errorf("mount %q: %w; make it, or take it out of the profile", m.Source, cause(err))
 		}
+		if local {
+			if err := m.Inspect(); err != nil {
+				return nil, err
+			}
+		}
 		options := []string{"rbind", "nosuid", "nodev", "ro"}
 		if m.Writable {
 			options[3] = "rw"

@@ -2,7 +2,10 @@ package policy
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"cuelang.org/go/cue"
@@ -72,6 +75,7 @@ func (w *warner) server(name string, s setting) {
 func (w *warner) profile(name string, p setting) {
 	path := []string{"profiles", name}
 	w.budget(p, path, p)
+	w.folders(p.field("mounts"), append(slices.Clip(path), "mounts"))
 	discovers := len(p.field("discover").elements()) > 0
 	servers := lookup(p.written, "servers")
 	for server, v := range fields(servers) {
@@ -92,6 +96,35 @@ func (w *warner) profile(name string, p setting) {
 		}
 		if discovers {
 			w.mount("", v, at, p)
+		}
+	}
+}
+
+// ways are places in which programs of the host are known to have sockets.
+var ways = []string{
+	"~/.gnupg", "~/.ssh/agent", "~/.docker/run", "~/.colima", "~/.lima", "~/.orbstack/run", "~/.rd", "~/.local/share/containers",
+	"/tmp/.X11-unix", "/var/lib/docker", "/var/run", "/var/snap", "/var/spool/postfix", "/mnt/wslg",
+}
+
+// homes are the home folders of people, who are not all whoever runs the bridge.
+var homes = regexp.MustCompile(`^(/root|/home/[^/]+|/Users/[^/]+)(/|$)`)
+
+// folders finds mounts by which code could reach what listens on the host. An
+// engine looks for itself, and refuses what it finds when a sandbox starts.
+func (w *warner) folders(mounts setting, path []string) {
+	for i, m := range mounts.elements() {
+		source := m.field("source")
+		name := strings.TrimSuffix(source.text(), "/")
+		name = homes.ReplaceAllString(name, "~$2")
+		if name == "/home" || name == "/Users" {
+			name = "~"
+		}
+		for _, way := range ways {
+			if strings.HasPrefix(way+"/", name+"/") {
+				w.warn(valuePos(source.written), append(slices.Clone(path), strconv.Itoa(i), "source"),
+					"%q has %s in it, where programs of the host listen on sockets; the profile does not start while there is one: name a folder of data alone", source.text(), way)
+				break
+			}
 		}
 	}
 }

@@ -129,7 +129,7 @@ func (g *gate) view(ctx context.Context, run *record, s mount, tools []upstream.
 		names = append(names, t.Name)
 	}
 	// Aliases are of all tools: allowing one more must not rename another.
-	v := &view{catalog: tools, profile: run.profile, aliases: upstream.Aliases(names), tools: []aliasedTool{}}
+	v := &view{catalog: tools, profile: run.profile, aliases: upstream.ToolAliases(names), tools: []aliasedTool{}}
 	for _, t := range tools {
 		if ctx.Err() != nil {
 			return nil, refuse("server", "the run was stopped")

@@ -17,7 +17,7 @@ func aliased(p *policy.Profile) []mount {
 	for _, s := range p.Servers {
 		names = append(names, s.Name)
 	}
-	aliases := upstream.Aliases(names)
+	aliases := upstream.ServerAliases(names)
 	list := make([]mount, 0, len(names))
 	for _, s := range p.Servers {
 		list = append(list, mount{Name: s.Name, Alias: aliases[s.Name], Description: s.Description})

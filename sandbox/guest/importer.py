@@ -16,12 +16,14 @@ class Importer:
     """A finder and loader over a map of sources.
 
     The modules get a copy of the builtins: code of the session that deletes or
-    replaces a builtin does not reach them.
+    replaces a builtin does not reach them. There is never a second one of the
+    same name: a module that code has taken out of sys.modules comes back.
     """
 
     def __init__(self, sources):
         self.builtins = dict(builtins.__dict__)
         self.files = {"_guest": ("_guest", "")}
+        self.loaded = {}
         for name, source in sources.items():
             full = name.replace("_", ".") if name.startswith("mcp") else "_guest." + name
             self.files[full] = (name, source)
@@ -36,14 +38,22 @@ class Importer:
         return spec
 
     def create_module(self, spec):
-        """Leave the making of the module to Python."""
+        """Return the module if it is loaded; else leave its making to Python."""
+        return self.loaded.get(spec.name)
 
     def exec_module(self, module):
-        """Compile and run a module's source."""
+        """Compile and run a module's source, once."""
         name = module.__name__
+        if name in self.loaded:
+            return
+        self.loaded[name] = module
         module.__dict__["__builtins__"] = self.builtins
         code = compile(self.files[name][1], module.__spec__.origin, "exec", dont_inherit=True)
-        exec(code, module.__dict__)
+        try:
+            exec(code, module.__dict__)
+        except BaseException:
+            del self.loaded[name]
+            raise
 
     def get_source(self, name):
         """Return a module's source, for tracebacks and inspect."""

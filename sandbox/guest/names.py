@@ -16,10 +16,13 @@ class Names:
         self.hub = state.current = Hub(wire)
         import mcp.runtime
         import mcp.servers
+        from _guest.finder import forget
 
         import mcp
 
         self.namespace = namespace
+        self.forget = forget
+        self.modules = {name: sys.modules[name] for name in ("mcp", "mcp.runtime", "mcp.servers")}
         self.lasting = {
             "mcp": mcp,
             "runtime": mcp.runtime,
@@ -34,8 +37,7 @@ class Names:
     def begin(self, servers, code):
         """Give the names of a run, and take back those of the one before."""
         self.hub.begin(servers)
-        sys.modules.setdefault("mcp", self.lasting["mcp"])
-        sys.modules.setdefault("mcp.runtime", self.lasting["runtime"])
+        sys.modules.update(self.modules)
         wanted = self.within = dict(self.lasting)
         if servers:
             from _guest.proxy import server_of
@@ -47,7 +49,7 @@ class Names:
                 del self.namespace[name]
         self.given = {name: value for name, value in wanted.items() if name not in self.namespace}
         self.namespace.update(self.given)
-        sys.modules["mcp.servers"].forget()
+        self.forget()
         self.prefetch(servers, code)
 
     def prefetch(self, servers, code):

@@ -1,5 +1,6 @@
 """Servers and tools as code sees them: objects with functions that return awaitables."""
 
+import re
 from collections.abc import Coroutine, Mapping
 
 from _guest import hub as state
@@ -7,6 +8,7 @@ from _guest.errors import ArgumentError, MCPError
 from _guest.schema import Parameters
 from _guest.values import native, plain
 
+SPECIAL = re.compile(r"__.*__|_(repr|ipython)_.*_")  # asked of any object by Python or a display; no alias is so
 NAME = 512  # characters of a tool's name; the host refuses longer ones
 
 
@@ -131,33 +133,34 @@ class Server:
     """
 
     def __init__(self, name, alias, description):
-        self.__dict__["_server"] = {"name": name, "alias": alias, "description": description}
+        # The name becomes _Server__info, which no alias is: they have no capital letters.
+        self.__dict__["_Server__info"] = {"name": name, "alias": alias, "description": description}
         self.__dict__["__doc__"] = f"The MCP server {name}. {description or ''}".strip()
 
     def __getattr__(self, name):
-        if name.startswith(("__", "_repr_", "_ipython_")):
+        if SPECIAL.fullmatch(name):
             raise AttributeError(name)
-        return state.current.function(self._server, name)
+        return state.current.function(self.__info, name)
 
     def __getitem__(self, name):
-        return state.current.function(self._server, name)
+        return state.current.function(self.__info, name)
 
     def __setattr__(self, name, value):
         raise AttributeError(f"the tools of a server cannot be changed: {name}")
 
     def __dir__(self):
         try:
-            tools = [tool["alias"] for tool in state.current.catalog(self._server["name"], anew=True).tools]
+            tools = [tool["alias"] for tool in state.current.catalog(self.__info["name"], anew=True).tools]
         except MCPError:
             tools = []
         return sorted(tools + ["call_tool"])
 
     def __repr__(self):
-        return f"<server {self._server['name']}>"
+        return f"<server {self.__info['name']}>"
 
     def call_tool(self, tool: str, arguments: "dict | None" = None):
         """Call a tool by its own name; the awaited value is the same as of ``server.tool(...)``."""
-        return call_by_name(self._server, f"mcp_{self._server['alias']}.call_tool", tool, arguments, raw=False)
+        return call_by_name(self.__info, f"mcp_{self.__info['alias']}.call_tool", tool, arguments, raw=False)
 
 
 class Servers(Mapping):

@@ -26,6 +26,9 @@ class Session:
         self.recursion = sys.getrecursionlimit()
         self.interval = sys.getswitchinterval()
         self.pid = getpid()
+        self.table = sys.modules
+        self.modules = {}  # as they were when the last code began
+        self.finders = list(sys.meta_path)
         self.loop = None
         self.names = None
         self.display = None
@@ -92,6 +95,12 @@ class Session:
         try:
             self.restore(run)
             self.prepare(params)
+        except BaseException as error:
+            # It would be so for every run to come.
+            self.complain(f"the session is broken, and ends: {type(error).__name__}: {error}")
+            self.streams.flush()
+            _exit(70)
+        try:
             result = self.settle(lambda: self.execute(params["code"], run), params.get("value") or keep)
             if getpid() != self.pid:
                 self.leave(result)
@@ -115,6 +124,7 @@ class Session:
         """Put right what a run may have left broken."""
         self.streams.restore()
         self.interrupts.install()
+        self.restore_modules()
         self.main.__dict__["__builtins__"] = builtins
         self.main.__dict__.setdefault("__name__", "__main__")
         if sys.modules.get("__main__") is not self.main:
@@ -123,6 +133,15 @@ class Session:
             linecache.cache = {}
         trim_sources(run)
         sys.setswitchinterval(self.interval)
+
+    def restore_modules(self):
+        """Put back the modules if code has cleared them all, and what finds them."""
+        if sys.modules is not self.table or sys.modules.get("sys") is not sys:
+            self.table.update(self.modules)
+            sys.modules = self.table
+        for place, finder in enumerate(self.finders):
+            if finder not in sys.meta_path:
+                sys.meta_path.insert(place, finder)
 
     def prepare(self, params):
         """Load and set what this run's code needs."""
@@ -136,6 +155,7 @@ class Session:
             self.streams.line_up()
         if "multiprocessing" in code or "ProcessPool" in code:
             fork_workers()
+        self.modules = dict(sys.modules)
 
     def execute(self, code, run):
         """Run code; KeyboardInterrupt may come from the first statement here to the last."""

@@ -86,6 +86,7 @@ func (c *argumentCheck) object(v cue.Value, schema map[string]any, path []string
 		return // both can refer to themselves without end
 	}
 	properties, _ := schema["properties"].(map[string]any)
+	required, _ := schema["required"].([]any)
 	var denied []string // what the rule lets no call have
 	it, err := v.Fields(cue.Optional(true))
 	if err != nil {
@@ -107,11 +108,10 @@ func (c *argumentCheck) object(v cue.Value, schema map[string]any, path []string
 			denied = append(denied, name)
 		case inner != nil:
 			c.value(field, inner, at)
-		case !ok && fixed(schema):
+		case !ok && fixed(schema) && !slices.Contains(required, any(name)):
 			c.unknown(field, at, properties)
 		}
 	}
-	required, _ := schema["required"].([]any)
 	for _, r := range required {
 		if name, ok := r.(string); ok && (!v.Allows(cue.Str(name)) || slices.Contains(denied, name)) {
 			c.add(issue{pos: c.posOf(v), path: path, needs: name, message: fmt.Sprintf("the tool requires %q, which the rule does not let through", name)})
@@ -132,7 +132,7 @@ func (c *argumentCheck) unknown(v cue.Value, path []string, properties map[strin
 // fixed reports whether an object has no properties but those that are named.
 // JSON Schema lets it have others unless told; tools do not mean that.
 func fixed(schema map[string]any) bool {
-	for _, open := range []string{"patternProperties", "allOf", "anyOf", "oneOf", "if", "$ref", "$dynamicRef"} {
+	for _, open := range []string{"patternProperties", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "dependentRequired", "dependencies", "$ref", "$dynamicRef"} {
 		if _, ok := schema[open]; ok {
 			return false
 		}

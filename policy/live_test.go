@@ -13,6 +13,8 @@ func TestLiveArguments(t *testing.T) {
 		{"no properties", `a: int`, `{"type": "object"}`, `args.a: the tool has no such argument; it has none`},
 		{"any others", `a: int`, `{"type": "object", "additionalProperties": true}`, ``},
 		{"others by alternatives", `a: int`, `{"type": "object", "anyOf": [{"properties": {"a": {}}}]}`, ``},
+		{"required alone", `{a: int, b: int}`, `{"type": "object", "required": ["a"]}`, `args.b: the tool has no such argument; it has none`},
+		{"dependent", `b: int`, `{"properties": {"a": {}}, "dependentSchemas": {"a": {"properties": {"b": {}}}}}`, ``},
 		{"no type", `a: int`, `{"properties": {"a": {}}}`, ``},
 		{"several types", `a: int`, `{"properties": {"a": {"type": ["string", "null"]}}}`, `args.a: it is never met: the argument is of type string or null, and the rule wants int`},
 		{"one of several types", `a: null`, `{"properties": {"a": {"type": ["string", "null"]}}}`, ``},

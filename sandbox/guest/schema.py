@@ -41,6 +41,7 @@ class Parameters:
     def __init__(self, schema):
         root = schema if isinstance(schema, dict) else {}
         properties, required, self.open = collect(resolve(root, root), root)
+        self.closed = forbids(resolve(root, root), root)
         self.all = []
         taken = set()
         for raw in sorted(properties, key=lambda name: name not in required):
@@ -69,8 +70,11 @@ class Parameters:
             parts.append(P(unique("more", set(self.names)), P.VAR_KEYWORD))
         return Signature(parts)
 
-    def bind(self, label, name, args, kwargs):
-        """Return the arguments to send, by the schema's names; ArgumentError if they do not fit."""
+    def bind(self, label, name, args, kwargs, free=False):
+        """Return the arguments to send, by the schema's names; ArgumentError if they do not fit.
+
+        ``free`` lets pass what the schema does not name and does not forbid.
+        """
 
         def wrong(text):
             return ArgumentError(f"{label}: {text}; signature: {self.text(name)}")
@@ -79,11 +83,13 @@ class Parameters:
             raise wrong(f"{len(args)} positional arguments given, at most {len(self.all)} taken")
         given = [(parameter, value) for parameter, value in zip(self.all, args)]
         result = {}
+        strange = None
         for key, value in kwargs.items():
             parameter = self.names.get(key)
             if parameter is not None:
                 given.append((parameter, value))
-            elif self.open:
+            elif self.open or free:
+                strange = strange or key
                 result[key] = convert(label, key, {}, value, {})
             elif key != "timeout":
                 # A timeout that the tool does not know is the profile's matter.
@@ -99,6 +105,8 @@ class Parameters:
                 raise wrong(f"argument {found[0]!r} {found[1]}")
             result[parameter.raw] = value
         missing = [p.alias for p in self.all if p.required and p.raw not in result]
+        if missing and free and strange and nearest(strange, missing):
+            raise wrong(f"unknown argument {strange!r}{nearest(strange, missing)}")
         if missing:
             plural = "arguments" if len(missing) > 1 else "argument"
             raise wrong(f"missing {plural} {', '.join(map(repr, missing))}")
@@ -108,10 +116,12 @@ class Parameters:
         """Return arguments that were given by the schema's own names; ArgumentError if they do not fit."""
         raw = {parameter.raw: parameter for parameter in self.all}
         for key in arguments:
-            if key not in raw and not self.open:
-                near = nearest(str(key), raw)
+            if not isinstance(key, str):
+                raise ArgumentError(f"{label}: the names of arguments are text, not {key!r}")
+            if key not in raw and self.closed:
+                near = nearest(key, raw)
                 raise ArgumentError(f"{label}: unknown argument {key!r}{near}; signature: {self.text(name)}")
-        return self.bind(label, name, (), arguments)
+        return self.bind(label, name, (), arguments, free=True)
 
 
 def described(name, schema, required, root, depth=0):
@@ -140,24 +150,42 @@ def convert(label, name, schema, value, root):
 
 def collect(schema, root, depth=0):
     """Return an object schema's properties, which are required, and whether it takes others."""
-    properties = {}
-    required = set()
-    for name, value in (schema.get("properties") or {}).items():
-        properties[name] = value
-    required.update(name for name in schema.get("required") or () if isinstance(name, str))
+    properties = dict(schema.get("properties") or {})
+    required = {name for name in schema.get("required") or () if isinstance(name, str)}
     parts = [(key, part) for key in ("allOf", "anyOf", "oneOf") for part in schema.get(key) or ()]
+    parts += [(key, schema[key]) for key in ("if", "then", "else") if key in schema]
+    named = set(required)
+    for key in ("dependentSchemas", "dependentRequired", "dependencies"):
+        for name, part in (schema.get(key) or {}).items():
+            named.add(name)
+            if isinstance(part, list):
+                named.update(other for other in part if isinstance(other, str))
+            else:
+                parts.append((key, part))
     extra = schema.get("additionalProperties")
     unknown = "properties" not in schema and extra is not False and not parts
     is_open = extra is True or (isinstance(extra, dict) and extra != {"not": {}}) or "patternProperties" in schema
+    found = {name: [] for name in named}  # what the parts say of each
     for key, part in parts if depth < 5 else ():
         more, needs, opens = collect(resolve(part, root), root, depth + 1)
         for name, value in more.items():
-            properties.setdefault(name, value)
+            values = found.setdefault(name, [])
+            # What is under "if" need not hold.
+            if key != "if" and value and value not in values:
+                values.append(value)
         if key == "allOf":
             required |= needs
         is_open = is_open or (opens and not more)
-    required &= set(properties)
+    for name, values in found.items():
+        properties.setdefault(name, values[0] if len(values) == 1 else {"anyOf": values} if values else {})
     return properties, required, is_open or unknown
+
+
+def forbids(schema, root, depth=0):
+    """Tell whether an object schema lets nothing be that it does not name."""
+    if schema.get("additionalProperties") is False or schema.get("unevaluatedProperties") is False:
+        return "patternProperties" not in schema
+    return depth < 5 and any(forbids(resolve(part, root), root, depth + 1) for part in schema.get("allOf") or ())
 
 
 def identifier(name):

@@ -55,6 +55,8 @@ func (g *gate) fits(p *policy.Profile, server string, rule policy.Rule, t upstre
 	switch field {
 	case "":
 		return nil
+	case "execution":
+		return refuse("tool_not_found", "%s.%s is not offered: %s", server, clip(t.Name), why)
 	case "sha256":
 		err := refuse("policy", "%s.%s: refused by profile %q (%s): %s", server, clip(t.Name), p.Name, rule.Pos, why)
 		if _, told := g.told.LoadOrStore(server+"\x00"+t.Name, true); !told {
@@ -66,8 +68,11 @@ func (g *gate) fits(p *policy.Profile, server string, rule policy.Rule, t upstre
 }
 
 // Unfit says what of a tool, as its server defines it, is not as a rule wants
-// it: the field of the rule, and why. Both are empty for a tool that fits.
+// it, or cannot be called at all: the field of the rule or the tool, and why. Both are empty for a tool that fits.
 func Unfit(t upstream.Tool, rule policy.Rule) (field, why string) {
+	if t.TaskOnly {
+		return "execution", "its server runs it only as a task, and the bridge makes no tasks"
+	}
 	if rule.SHA256 != "" {
 		if sum := upstream.ToolHash(t); sum != rule.SHA256 {
 			return "sha256", fmt.Sprintf("the server defines the tool otherwise than when it was pinned: sha256 is %s, the rule has %s", sum, rule.SHA256)

@@ -210,12 +210,12 @@ func atHome(path string) string {
 	return path
 }
 
-// readOnly reports whether the server says that the tool changes nothing.
+// readOnly reports whether the tool can be called, and the server says that it changes nothing.
 func readOnly(t upstream.Tool) bool {
 	var hints struct {
 		ReadOnly bool `json:"readOnlyHint"`
 	}
-	return json.Unmarshal(t.Annotations, &hints) == nil && hints.ReadOnly
+	return !t.TaskOnly && json.Unmarshal(t.Annotations, &hints) == nil && hints.ReadOnly
 }
 
 // said is what a server says, in a line of a comment, of at most so many

@@ -37,6 +37,7 @@ type keptTool struct {
 	InputSchema  json.RawMessage `json:"inputSchema,omitempty"`
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 	Annotations  json.RawMessage `json:"annotations,omitempty"`
+	TaskOnly     bool            `json:"taskOnly,omitempty"`
 }
 
 // Keep has what is known of servers kept in a folder, which is made when there

@@ -167,6 +167,12 @@ func parseTool(raw json.RawMessage) (Tool, error) {
 	if tool.InputSchema == nil {
 		tool.InputSchema = json.RawMessage(`{"type":"object"}`)
 	}
+	var execution struct {
+		TaskSupport json.RawMessage `json:"taskSupport"`
+	}
+	if json.Unmarshal(fields["execution"], &execution) == nil {
+		tool.TaskOnly = text(execution.TaskSupport) == "required"
+	}
 	if tool.Title == "" {
 		var hints struct {
 			Title json.RawMessage `json:"title"`

@@ -55,6 +55,7 @@ type Tool struct {
 	InputSchema  json.RawMessage // as sent; an empty object schema if none was
 	OutputSchema json.RawMessage // as sent, nil if none
 	Annotations  json.RawMessage // as sent, nil if none
+	TaskOnly     bool            // whether it can only be called as a task, which this package does not do
 }
 
 // Set is the servers of one bridge. Its methods may be called by several

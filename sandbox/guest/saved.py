@@ -1,6 +1,7 @@
 """Functions that code keeps for later sessions: the module user_tools and its file on the host."""
 
 import ast
+import builtins
 import linecache
 import re
 import sys
@@ -9,11 +10,14 @@ from importlib.machinery import ModuleSpec
 
 from _guest import hub as state
 from _guest.errors import MCPError, UnknownServer
+from _guest.memory import FUNCTIONS
 
 NAME = "user_tools"
 PATH = "/projects/user_tools.py"
 DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 IMPORT = (ast.Import, ast.ImportFrom)
+OURS = {"mcp", "runtime", "display", NAME, *FUNCTIONS}
+BUILTINS = set(dir(builtins))
 LOOKING = {"globals", "locals", "vars", "dir", "eval", "exec", NAME}  # code with these may want any name
 
 
@@ -55,7 +59,10 @@ class Saved:
             if error.data.get("kind") == "memory":
                 raise
             return  # this host keeps no tools
-        self.names = {node.name for node in ast.parse(self.source, PATH).body if isinstance(node, DEFINITION)}
+        names = {node.name for node in ast.parse(self.source, PATH).body if isinstance(node, DEFINITION)}
+        self.names = {name for name in names if not owner(name)}
+        for name in sorted(names - self.names):
+            print(f"{PATH}: {name} is not loaded: it is {owner(name)}", file=sys.stderr, flush=True)
 
     def give(self):
         """Put the tools into the session's namespace, where code has nothing of that name."""
@@ -109,6 +116,8 @@ class Saved:
 
     def run(self, node, flags):
         """Run a statement of the file; return the flags of the compiler that it sets for those after it."""
+        if isinstance(node, DEFINITION) and owner(node.name):
+            return 0
         code = compile(ast.Module([node], []), PATH, "exec", flags, dont_inherit=True)
         try:
             exec(code, self.module.__dict__)
@@ -128,6 +137,13 @@ class Saved:
         return self.source
 
 
+def owner(name):
+    """Tell whose name it is that no saved tool can have, None if it is free."""
+    if name in BUILTINS or name.startswith("__"):
+        return "a name of Python's own"
+    return "a name of the session's own" if name in OURS or name.startswith("mcp_") else None
+
+
 def future_flags():
     """Return the flags of all `from __future__ import …` statements."""
     import __future__
@@ -143,6 +159,8 @@ def keep(f):
     from _guest.tool import Tool
 
     tool = Tool(f)
+    if owner(tool.name):
+        raise ValueError(f"save_tool: {tool.name} is {owner(tool.name)}; give the function another")
     wire = state.current.wire
     answer = wire.ask("tools.load", {})
     while True:

@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"bridge/policy"
+	"bridge/sandbox"
 )
 
 // take makes a setup the one that holds, and tells whether it wants sandboxes
@@ -60,7 +61,7 @@ func (s *session) reload() *policy.Profile {
 	s.mu.Unlock()
 	if renewed {
 		s.log.Info("the policy's sandbox has changed; the next one is new")
-		s.discard()
+		s.part((*sandbox.Session).End)
 		if used && setup.Profile.Session.Persist {
 			s.note("the policy has changed what the sandbox is made with")
 		}

@@ -15,6 +15,7 @@ type Request struct {
 	Code    string
 	Servers []string // names or aliases; none: every server of the profile
 	Timeout *int     // seconds; nil: the profile's default
+	Last    bool     // whether the session ends with it
 }
 
 // Stream is given the output of a run as it comes. The stream is "stdout",

@@ -190,8 +190,9 @@ func (s *session) execute(ctx context.Context, box *sandbox.Session, r Request, 
 	defer s.gate.close()
 	stop := context.AfterFunc(s.ctx, cancel)
 	defer stop()
+	last := r.Last || !run.profile.Session.Persist
 	result, err := box.Run(ctx, sandbox.Run{
-		Code: r.Code, Servers: run.servers, Stream: stream,
+		Code: r.Code, Servers: run.servers, Stream: stream, Last: last,
 		Output: max(run.profile.Output, wholeOutput), Value: run.profile.Output,
 	})
 	if err != nil {
@@ -201,11 +202,15 @@ func (s *session) execute(ctx context.Context, box *sandbox.Session, r Request, 
 	report.waited(s.gate.upstream.Starting())
 	report.attach(&s.shelf, s.count)
 	report.Calls, report.Further = run.list()
-	if !run.profile.Session.Persist {
-		box.Close()
+	switch {
+	case !last:
+		s.busyUntilIdle(run.profile.Session.Idle)
+	case r.Last:
+		s.part((*sandbox.Session).Close)
+	default:
+		s.part((*sandbox.Session).Close)
 		s.open() // for the next run to find it warm
 	}
-	s.busyUntilIdle(run.profile.Session.Idle)
 	return nil
 }
 
@@ -229,7 +234,7 @@ func (s *session) busyUntilIdle(after time.Duration) {
 		s.mu.Unlock()
 		if same && !o.ended() {
 			s.log.Info("the sandbox was idle and is ended", "after", after)
-			o.box.Close()
+			s.part((*sandbox.Session).End)
 		}
 	})
 }
@@ -249,24 +254,28 @@ func (s *session) rest() {
 func (s *session) close() {
 	s.end()
 	s.rest()
-	s.discard()
-	s.turn <- struct{}{} // the run that was going on has its answer
+	s.part((*sandbox.Session).End)
+	s.turn <- struct{}{}           // the run that was going on has its answer
+	s.part((*sandbox.Session).End) // of a sandbox that it has started meanwhile
 	s.running.Wait()
-	s.discard()
 }
 
-// discard ends the sandbox that there is, or that is being started.
-func (s *session) discard() {
+// part takes leave of the sandbox that there is, or that is being started. It
+// is ended in the background: that may take a moment, and no run waits for it.
+func (s *session) part(end func(*sandbox.Session)) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	o := s.box
-	s.mu.Unlock()
+	s.box = nil
 	if o == nil {
 		return
 	}
-	<-o.done
-	if o.box != nil {
-		o.box.Close()
-	}
+	s.running.Go(func() {
+		<-o.done
+		if o.box != nil {
+			end(o.box)
+		}
+	})
 }
 
 func serverNames(list []mount) []string {

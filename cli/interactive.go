@@ -36,7 +36,7 @@ func interact(c *choice, r bridge.Request) error {
 		code, err := p.read()
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil
+			return p.leave(r, nil)
 		case err != nil:
 			return err
 		case strings.TrimSpace(code) == "":
@@ -44,7 +44,7 @@ func interact(c *choice, r bridge.Request) error {
 		}
 		r.Code = code
 		if left, err := p.run(r); left || err != nil {
-			return err
+			return p.leave(r, err)
 		}
 	}
 }
@@ -56,6 +56,7 @@ type prompt struct {
 	cooked  liner.ModeApplier // how the terminal is while code runs, nil if there is none
 	raw     liner.ModeApplier // and while a line is typed
 	history string            // the file of what was typed before, "" if none
+	used    bool              // whether there is a session to end
 }
 
 func newPrompt(b *bridge.Bridge) *prompt {
@@ -139,6 +140,7 @@ func (p *prompt) run(r bridge.Request) (left bool, err error) {
 		defer p.raw.ApplyMode()
 	}
 	t := newTerminal()
+	p.used = true
 	report := p.bridge.Run(ctx, r, t.write, t.holding(p.ask))
 	err = t.finish(report)
 	var status exitStatus
@@ -146,6 +148,16 @@ func (p *prompt) run(r bridge.Request) (left bool, err error) {
 		return false, nil // it has been shown
 	}
 	return left, err
+}
+
+// leave ends the session, shows what its Python says at its end, and returns
+// the error that it is left with.
+func (p *prompt) leave(r bridge.Request, err error) error {
+	if p.used {
+		r.Code, r.Last = "", true
+		p.run(r)
+	}
+	return err
 }
 
 // ask asks the person who types.

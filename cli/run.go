@@ -83,6 +83,7 @@ func run(c *choice, r bridge.Request) error {
 	t := newTerminal()
 	ask, leave := asker()
 	defer leave()
+	r.Last = true
 	report := b.Run(ctx, r, t.write, t.holding(ask))
 	return t.finish(report)
 }

@@ -116,7 +116,7 @@ func (s *Session) settle(exit Exit, reason string) {
 		exit = *s.exit
 	}
 	if s.lost == nil {
-		s.lost = &Loss{Reason: reason}
+		s.lost = &Loss{Reason: reason, Closed: s.closing && reason == ""}
 		close(s.ending)
 		s.changed.Broadcast()
 	}

@@ -14,6 +14,7 @@ type Run struct {
 	Servers []Server // what the run can reach, for names in the namespace
 	Output  int      // bytes kept of each stream's head, and as many of its tail; 0 means 24 KiB
 	Value   int      // characters of the last value; 0 means as Output
+	Last    bool     // whether Python ends with it, as part of the run: no other can follow, but files can be read
 
 	// Stream, if it is set, is called with output as it comes, in order,
 	// before Run returns. It must not block: the session waits for it. The
@@ -125,7 +126,7 @@ func (s *Session) Run(ctx context.Context, r Run) (Result, error) {
 		servers = []Server{}
 	}
 	frame, err := encodeFrame(message{ID: &run.id, Method: "run", Params: mustRaw(map[string]any{
-		"run": run.id, "code": r.Code, "servers": servers, "output": r.Output, "value": r.Value,
+		"run": run.id, "code": r.Code, "servers": servers, "output": r.Output, "value": r.Value, "last": r.Last,
 	})})
 	if err != nil {
 		s.finish(run)

@@ -113,8 +113,8 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// Grace is how long the guest has to end a run that was interrupted before
-// its sandbox is killed.
+// Grace is how long the guest has to end a run that was interrupted, or itself,
+// before its sandbox is killed.
 const Grace = 2 * time.Second
 
 // MaxFrame bounds one line of the wire, in bytes, in both directions.

@@ -47,6 +47,7 @@ type Session struct {
 	serial  int64
 	run     *active
 	reads   map[int64]chan read // by id; nil for one that is given up
+	closing bool                // the guest has been told to end
 	lost    *Loss
 	exit    *Exit // what the first process reported of the session's Python
 	stderr  capture
@@ -123,6 +124,25 @@ func (s *Session) Loss() *Loss {
 	default:
 		return nil
 	}
+}
+
+// End has the session's Python end as one does that has run its program: it
+// waits for its threads, runs what is registered with atexit, and writes out
+// its files. A run that is going on is interrupted. What is left after Grace is
+// killed, and then it is as after Close.
+func (s *Session) End() {
+	frame, _ := encodeFrame(message{Method: "end"})
+	s.mu.Lock()
+	s.closing = true
+	s.enqueue(frame)
+	s.mu.Unlock()
+	timer := time.NewTimer(Grace)
+	defer timer.Stop()
+	select {
+	case <-s.gone:
+	case <-timer.C:
+	}
+	s.Close()
 }
 
 // Close kills the sandbox and waits until nothing of it is left and no

@@ -1,9 +1,13 @@
-"""The files of /workspace: which a run has changed, and their bytes for the host."""
+"""The files of /workspace: which a run has changed, and their bytes for the host; and the files that code has open."""
 
+import gc
 import os
 from binascii import b2a_base64
-from os import O_NONBLOCK, O_RDONLY, scandir
+from fcntl import F_GETFL, fcntl
+from io import BufferedRandom, BufferedWriter, TextIOWrapper
+from os import O_ACCMODE, O_NONBLOCK, O_RDONLY, scandir
 from stat import S_ISREG
+from weakref import ref
 
 FOLDER = "/workspace"
 MOST = 5000  # entries looked at after a run
@@ -16,6 +20,7 @@ class Files:
 
     def __init__(self):
         self.known = {}
+        self.open = {}  # descriptor and mark of a file: references to the objects that write to it
 
     def changed(self):
         """Return the files that are new or different since the last time, and how many more there are."""
@@ -25,6 +30,64 @@ class Files:
         files = [{"path": name, "size": now[name][1]} for name in names[:LISTED]]
         self.known = now
         return files, len(names) - len(files)
+
+    def flush(self):
+        """Write out what files that are open hold back.
+
+        The objects are looked for among all that there are. That takes long where there are many, so it is
+        done only for a file that was not open the last time.
+        """
+        written = writable()
+        last, self.open = self.open, {}
+        for key in written:
+            objects = last.get(key)
+            if objects is None or any(reference() is None for reference in objects):
+                break
+            self.open[key] = objects
+        else:
+            written = ()
+        if written:
+            self.open = {key: [] for key in written}
+            for item in gc.get_objects():
+                if type(item) in WRITERS and (key := mark(item)) in self.open:
+                    self.open[key].append(ref(item))
+        for objects in self.open.values():
+            for reference in objects:
+                try:
+                    reference().flush()
+                except Exception:
+                    pass  # The disk is full, which closing it tells; or it is closed, and another has its number.
+
+
+WRITERS = (TextIOWrapper, BufferedWriter, BufferedRandom)
+
+
+def writable():
+    """Return the descriptors of regular files that are open for writing, each with the file's mark."""
+    found = []
+    try:
+        descriptors = os.listdir("/proc/self/fd")
+    except OSError:
+        return found
+    for number in map(int, descriptors):
+        try:
+            if number > 2 and fcntl(number, F_GETFL) & O_ACCMODE != O_RDONLY:
+                status = os.fstat(number)
+                if S_ISREG(status.st_mode):
+                    found.append((number, status.st_dev, status.st_ino))
+        except OSError:
+            pass  # The listing's own.
+    return found
+
+
+def mark(file):
+    """Return a file object's descriptor with the file's mark, None if it has none."""
+    try:
+        number = file.fileno()
+        status = os.fstat(number)
+    except (OSError, ValueError, AttributeError):
+        return None
+    return number, status.st_dev, status.st_ino
 
 
 def look(folder, prefix, found):

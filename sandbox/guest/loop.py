@@ -82,6 +82,16 @@ class Loop:
         except (Exception, asyncio.CancelledError):
             pass
 
+    def close(self):
+        """Cancel the tasks that are left and let them end, as asyncio.run does."""
+        loop = self.ready()
+        tasks = asyncio.all_tasks(loop)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+
     def cancel(self, frame):
         """Cancel the task that is waited for if its loop is at work; tell whether that was enough.
 

@@ -37,7 +37,7 @@ class Session:
 
     def warm(self):
         """Load what most runs need, as long as there is nothing else to do."""
-        while self.cold and not self.wire.inbox and not reserve.short():
+        while self.cold and not self.wire.inbox and not self.wire.ending and not reserve.short():
             try:
                 self.cold.pop(0)()
             except Exception:
@@ -104,6 +104,8 @@ class Session:
             result = self.settle(lambda: self.execute(params["code"], run), params.get("value") or keep)
             if getpid() != self.pid:
                 self.leave(result)
+            if params.get("last"):
+                self.finish(run)
             self.tidy()
             self.list_files(result)
         except BaseException as error:
@@ -268,17 +270,42 @@ class Session:
         if sys.getrecursionlimit() < self.recursion:
             sys.setrecursionlimit(self.recursion)
 
+    def finish(self, run):
+        """End as Python ends, within the last run: it can be interrupted once more."""
+        heard, self.interrupts.heard = self.interrupts.heard, None
+        try:
+            self.interrupts.enter(run)
+            self.close()
+        except KeyboardInterrupt:
+            pass  # It came before there was anything to end.
+        finally:
+            self.interrupts.run = None
+            self.interrupts.heard = self.interrupts.heard or heard
+
+    def close(self):
+        """End as Python ends, but that the wire still works."""
+        from _guest.ending import end
+
+        end(self.main.__dict__, self.loop)
+        self.flush()
+        self.files.flush()
+
     def tidy(self):
         """Leave things so that the next run can start."""
         self.mend()
         self.streams.flush()
+        try:
+            self.files.flush()
+        except MemoryError:
+            pass  # They hold back what they did.
 
     def leave(self, result):
         """End a process that code forked and did not end."""
         error = result.get("error")
         if error:
             self.complain(error["traceback"].rstrip("\n"))
-        self.streams.flush()
+        self.loop = None  # Its tasks are the session's.
+        self.close()
         code = result.get("exitCode", 1 if error else 0)
         _exit(code & 0xFF)
 

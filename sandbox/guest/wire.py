@@ -44,6 +44,7 @@ class Wire:
         self.carried = 0  # the sum of these
         self.queue = deque()  # (id, line, done) of requests that wait for their turn
         self.inbox = deque()  # run requests of the host
+        self.ending = False  # the host wants no more runs
         self.mail = _thread.allocate_lock()
         self.mail.acquire()
         self.closed = None  # why nothing can be sent
@@ -250,6 +251,11 @@ class Wire:
                 self.mail.release()
         elif method == "interrupt":
             self.interrupts.ask(message["params"]["run"])
+        elif method == "end":
+            self.ending = True
+            self.interrupts.ask(self.run)
+            if self.mail.locked():
+                self.mail.release()
         elif method == "read":
             self.exclusive(self.reply, message["id"], fetch(**message["params"]))
         elif method is None:
@@ -277,10 +283,10 @@ class Wire:
             insist(done, None, insist(from_wire, error))
 
     def receive_run(self):
-        """Wait for the next run request."""
-        while not self.inbox:
+        """Wait for the next run request; return None if there is to be none."""
+        while not self.inbox and not self.ending:
             self.mail.acquire()
-        return self.inbox.popleft()
+        return None if self.ending else self.inbox.popleft()
 
 
 def frame(kind, text):

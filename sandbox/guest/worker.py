@@ -31,15 +31,22 @@ def main(params, rest, pipes):
 
     from _guest.session import Session
 
-    serve(Session(wire, interrupts, streams))
+    session = Session(wire, interrupts, streams)
+    serve(session)
+    session.close()
+    # The thread that reads the wire does not end; some versions crash if they finalize beside one.
+    os._exit(0)
 
 
 def serve(session):
-    """Run what comes. Nothing that code left behind ends this loop."""
+    """Run what comes, until the host wants the end. Nothing that code left behind ends this loop."""
     while True:
         try:
             session.warm()
-            session.serve(session.wire.receive_run())
+            request = session.wire.receive_run()
+            if request is None:
+                return
+            session.serve(request)
         except BaseException as error:
             # No memory, perhaps, or a signal handler of the session's code
             # that raised while its run was ending.

@@ -1,9 +1,11 @@
 package bridge
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
 	"path"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -17,6 +19,13 @@ const (
 	maxImages     = 8       // images in a result
 	maxImageBytes = 4 << 20 // bytes of them
 	maxLinks      = 20      // links to files in a result
+
+	// maxKept bounds the bytes of the files that are kept of one run. They
+	// leave room on the shelf.
+	maxKept = 16 << 20
+
+	// lastRead is how long the reading of them may take after the run's time.
+	lastRead = 500 * time.Millisecond
 
 	// wholeOutput is how much of each stream's beginning is kept to be linked
 	// to, and as much of its end.
@@ -48,7 +57,7 @@ type attachedLink struct {
 }
 
 // attach sorts what a run has left into what a result shows and what it links
-// to. Files of a session that does not persist are gone already.
+// to.
 func (r *Report) attach(s *shelf, run int) {
 	a := &r.attachments
 	size, linked := 0, 0
@@ -77,6 +86,42 @@ func (r *Report) attach(s *shelf, run int) {
 		r.attachFiles()
 	}
 	r.keepWhole(s, run)
+}
+
+// keepFiles puts the files of a session that ends with its run on the shelf,
+// and links to them there. The context bounds how long that may take.
+func (r *Report) keepFiles(ctx context.Context, box *sandbox.Session, s *shelf, run int) {
+	if r.Status == Cancelled {
+		return // nobody is told
+	}
+	if ctx.Err() != nil {
+		// The run has had its time. What is read at once is read all the same.
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), lastRead)
+		defer cancel()
+	}
+	a := &r.attachments
+	size := 0
+	for _, f := range r.Result.Files {
+		if len(a.files) == maxLinks || size > maxKept {
+			break
+		}
+		if int64(size)+f.Size > maxKept {
+			continue
+		}
+		data, err := box.Read(ctx, f.Path)
+		size += len(data)
+		if err != nil || size > maxKept {
+			continue
+		}
+		l := s.put(fmt.Sprintf("runs/%d/%s%s", run, workspace, f.Path), fileType(f.Path), data, f.Path)
+		a.links = append(a.links, l)
+		a.files = append(a.files, attachedFile{"/workspace/" + f.Path, int64(len(data)), l.URI})
+	}
+	if n := len(r.Result.Files) - len(a.files) + r.Result.MoreFiles; n > 0 {
+		a.notes = append(a.notes, fmt.Sprintf("%s not kept: at most %d files, %s each and %s together, are kept of a run",
+			count(n, "file of /workspace is", "files of /workspace are"), maxLinks, Size(sandbox.MaxRead), Size(maxKept)))
+	}
 }
 
 func (r *Report) attachFiles() {

@@ -208,6 +208,7 @@ func (s *session) execute(ctx context.Context, box *sandbox.Session, r Request, 
 	case r.Last:
 		s.part((*sandbox.Session).Close)
 	default:
+		report.keepFiles(ctx, box, &s.shelf, s.count)
 		s.part((*sandbox.Session).Close)
 		s.open() // for the next run to find it warm
 	}

@@ -109,6 +109,13 @@ func TestServers(t *testing.T) {
 			{code: "await runtime.call_tool('toy', 'fail', {})", value: "{'content': [{'text': 'it broke', 'type': 'text'}], 'isError': True}"},
 			{code: "await g(content=[], structuredContent=[1])", value: "[1]"},
 		},
+		"bytes": {
+			{code: "b = lambda text: runtime.call_tool('toy', 'bytes', {'text': text})\nkept = 7"},
+			{code: `ascii(await b('{"\xe9": ["caf\xe9", "\xc3\xa9"]}'))`, value: `"{'\\ufffd': ['caf\\ufffd', '\\xe9']}"`},
+			{code: `half = await b('"\\ud800"'); print(half); half`, stdout: `\ud800` + "\n", value: `'\ud800'`},
+			{code: `mcp_toy.echo(half)` + "\nraise ValueError(half)", status: sandbox.Failed, err: `~ValueError: .*`, stderr: "~.*"},
+			{code: "try: await b('[' + '1' * 5000 + ']')\nexcept mcp.ServerError as e: print(e)\nkept", stdout: "~(the answer is too much for this session: Exceeds the limit .*)?", value: "7"},
+		},
 		"discovery": {
 			{code: "runtime.discovered_servers(), await runtime.discovered_servers(), runtime.list_servers_sync(), await runtime.list_servers()",
 				value: "(['toy', 'my-server'], ['toy', 'my-server'], ['toy', 'my-server'], ['toy', 'my-server'])"},

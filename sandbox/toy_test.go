@@ -94,6 +94,12 @@ func (toy *toy) call(ctx context.Context, tool string, raw json.RawMessage) (any
 		return map[string]any{"content": []any{}, "structuredContent": map[string]any{"result": args.A + args.B}}, nil
 	case "give":
 		return args.Result, nil
+	case "bytes": // each a character of the text
+		var result []byte
+		for _, r := range args.Text {
+			result = append(result, byte(r))
+		}
+		return json.RawMessage(result), nil
 	case "fail":
 		return map[string]any{"isError": true, "content": []any{map[string]string{"type": "text", "text": "it broke"}}}, nil
 	case "deny":

@@ -298,11 +298,12 @@ def understand(line):
     """Decode a frame; an answer that this process cannot take is an error in its place.
 
     A server's result may be nested more deeply than the stack here has room
-    for, or larger than the memory. That must not cost the session.
+    for, larger than the memory, or have a number of more digits than Python
+    reads. That must not cost the session, nor must bytes that are no text.
     """
     try:
-        return decode(line.decode())
-    except (RecursionError, MemoryError) as error:
+        return decode(line.decode("utf-8", "replace"))
+    except (RecursionError, MemoryError, ValueError) as error:
         identity = line[len(PREFIX) : len(PREFIX) + 20].split(b",")[0] if line.startswith(PREFIX) else b""
         if not identity.isdigit():
             raise

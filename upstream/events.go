@@ -3,7 +3,6 @@ package upstream
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -22,6 +21,9 @@ type events struct {
 	src  *bufio.Reader
 	last string        // id of the last event that was whole
 	wait time.Duration // that the server asks for before a reconnection, 0 if none
+
+	begun  bool // a line has been read
+	ending bool // it ended with \r: a \n that follows belongs to that
 }
 
 var errTooLong = fmt.Errorf("sent a message of more than %d MiB", maxLine>>20)
@@ -74,20 +76,37 @@ func (e *events) next() (event, error) {
 }
 
 // line reads a line, which ends with \n, \r\n or \r, without its end. Of the
-// event it belongs to, so much has been read before.
+// event it belongs to, so much has been read before. It does not wait for the
+// \n that may follow a \r: the server may wait for an answer first.
 func (e *events) line(before int) ([]byte, error) {
 	var line []byte
 	for {
-		part, err := e.src.ReadSlice('\n')
+		if _, err := e.src.Peek(1); err != nil {
+			return nil, err
+		}
+		part, _ := e.src.Peek(e.src.Buffered())
+		if e.ending && part[0] == '\n' {
+			e.ending = false
+			e.src.Discard(1)
+			continue
+		}
+		end := bytes.IndexAny(part, "\r\n")
+		if e.ending = end >= 0 && part[end] == '\r'; end >= 0 {
+			part = part[:end]
+		}
 		line = append(line, part...)
+		e.src.Discard(len(part))
 		switch {
 		case before+len(line) > maxLine:
 			return nil, errTooLong
-		case errors.Is(err, bufio.ErrBufferFull):
+		case end < 0:
 			continue
-		case err != nil:
-			return nil, err
 		}
-		return bytes.TrimRight(line, "\r\n"), nil
+		e.src.Discard(1)
+		if !e.begun {
+			line = bytes.TrimPrefix(line, byteOrderMark)
+		}
+		e.begun = true
+		return line, nil
 	}
 }

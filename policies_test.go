@@ -103,8 +103,8 @@ func TestTestingPage(t *testing.T) {
 	every := "-- policies/team.cue --\nservers: github: command: \"github\"\nprofiles: default: servers: github: tools: [_]: {}\n"
 	scenarios := map[string]string{
 		"page":   blocksOf(t, page, "")[0] + reader,
-		"python": "call github.list-issues repo=acme/site\nstdout '\"state\": \"open\"'\n" + every + "-- servers/github.py --\n" + blocksOf(t, page, "python")[0],
-		"cue":    "call github.create_issue repo=acme/site title='A bug'\nstdout '^created A bug in acme/site$'\n" + every + "-- servers/github.cue --\n" + blocksOf(t, page, "cue")[0],
+		"python": "call github.list-issues owner=acme repo=site\nstdout '\"state\": \"open\"'\n" + every + "-- servers/github.py --\n" + blocksOf(t, page, "python")[0],
+		"cue":    "call github.create_issue owner=acme repo=site title='A bug'\nstdout '^created A bug in acme/site$'\n" + every + "-- servers/github.cue --\n" + blocksOf(t, page, "cue")[0],
 		"json":   "call github.get_me\nstdout '\"login\": \"ada\"'\n" + every + "-- servers/github.json --\n" + blocksOf(t, page, "json")[0],
 	}
 	dir := t.TempDir()

@@ -59,6 +59,12 @@ func TestReadmePolicy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if profile, err := p.Profile("issues"); err == nil {
+			issue := json.RawMessage(`{"owner": "acme", "repo": "site", "title": "A bug"}`)
+			if _, err := profile.CheckCall("github", "create_issue", issue); err != nil {
+				t.Error(err)
+			}
+		}
 		profile, err := p.Profile("reader")
 		if err != nil {
 			continue // another one, in which all that can be wrong is its grammar

@@ -31,7 +31,7 @@ if it is denied. What only the server or a person can tell, such as whether a to
 is as its rule wants it, is not asked.`,
 		Example: `  bridge explain --profile strict
   bridge explain --profile strict github
-  bridge explain --profile strict github.create_issue '{"repo": "acme/site"}'`,
+  bridge explain --profile strict github.create_issue '{"owner": "acme", "repo": "site"}'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 2:

@@ -23,18 +23,18 @@ const testPage = `Test runs scenarios against policies, as go test runs tests. A
 NAME.txtar: commands, and after them the files that they need. A PATH is such a
 file, a folder of them, or FOLDER/... for those below it as well.
 
-    # Issues can be read, and nothing can be deleted.
+    # Issues can be read, and nothing can be merged.
     profile reader
-    call github.list_issues repo=acme/site
+    call github.list_issues owner=acme repo=site
     stdout 'a bug'
-    ! call github.delete_repo repo=acme/site
-    stderr 'github\.delete_repo: denied by profile "reader"'
-    ! grep delete_repo github.log
+    ! call github.merge_pull_request owner=acme repo=site pull_number:=1
+    stderr 'github\.merge_pull_request: denied by profile "reader"'
+    ! grep merge_pull_request github.log
 
     -- servers/github.py --
-    def list_issues(repo: str):
+    def list_issues(owner: str, repo: str):
         return [{"title": "a bug"}]
-    def delete_repo(repo: str):
+    def merge_pull_request(owner: str, repo: str, pull_number: int):
         pass
 
 No server of the policy is started. A file in servers/ stands in for the server

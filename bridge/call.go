@@ -25,6 +25,7 @@ type attempt struct {
 	bytes  int       // of the result that code was given
 	err    error     // why it has no result, as code is told
 	denied error     // the policy's own word, if it denied it
+	number int       // in the audit log, if it was written down before it was sent
 
 	set func(state string) // notes it in the run's record, too
 }
@@ -60,7 +61,7 @@ func (g *gate) call(ctx context.Context, run *record, name, tool string, args js
 
 // ended is told of every attempt, once, when all of it is known.
 func (g *gate) ended(run *record, a *attempt) {
-	run.entry.call(run.profile, a)
+	run.entry.call(a)
 	level := slog.LevelDebug
 	attrs := []any{"server", a.server.Name, "tool", clip(a.tool), "state", a.state, "after", time.Since(a.began).Round(time.Microsecond), "bytes", a.bytes}
 	if a.rule.Pos != (policy.Pos{}) {
@@ -112,7 +113,7 @@ func (g *gate) try(ctx context.Context, run *record, a *attempt) (json.RawMessag
 			return nil, err
 		}
 	}
-	return g.send(ctx, a, reserved)
+	return g.send(ctx, run, a, reserved)
 }
 
 // check asks the policy.
@@ -153,7 +154,10 @@ func (g *gate) turn(ctx context.Context, run *record, a *attempt, budgets []shar
 }
 
 // send makes the call and fits its result to the rule.
-func (g *gate) send(ctx context.Context, a *attempt, r *reservation) (json.RawMessage, error) {
+func (g *gate) send(ctx context.Context, run *record, a *attempt, r *reservation) (json.RawMessage, error) {
+	if err := run.entry.sending(a); err != nil {
+		return nil, refuse("policy", "%s: not sent: %v", a.name(), err)
+	}
 	if a.rule.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, a.rule.Timeout, fmt.Errorf("the %v of its rule (%s) are over", a.rule.Timeout, a.rule.Pos))

@@ -185,7 +185,9 @@ func (s *session) execute(ctx context.Context, box *sandbox.Session, r Request, 
 	clock, ctx, cancel := newClock(ctx, report.Timeout)
 	defer cancel()
 	run.over, run.confirmer = ctx.Done(), newConfirmer(ask, clock)
-	run.entry.start()
+	if err := run.entry.start(); err != nil {
+		return fmt.Errorf("nothing ran: %w", err)
+	}
 	s.gate.open(run)
 	defer s.gate.close()
 	stop := context.AfterFunc(s.ctx, cancel)

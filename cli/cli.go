@@ -80,7 +80,8 @@ if those are wrong, it is told so, and the old ones hold.
 
 Variables of the environment choose where a profile leaves a choice, such as
 MCP_BRIDGE_MEMORY_LIMIT=2g; "bridge schema" lists them. MCP_BRIDGE_LOG_LEVEL is
-the level of what is logged on stderr: debug, info, warn or error.
+the level of what is logged on stderr: debug, info, warn or error; of more than
+100 lines of one level in a second the rest are counted.
 MCP_SERVERS_CONFIG is one more file of servers for profiles that discover
 "clients". MCP_BRIDGE_ALLOW_SELF_SERVER=true lets a bridge mount a bridge.
 

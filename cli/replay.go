@@ -3,13 +3,17 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +54,7 @@ log, which they are under a profile that says audit: arguments: true.`,
 				}
 				return err
 			}
-			r := &replay{policy: p, profile: c.profile, profiles: map[string]*policy.Profile{}, errors: cmd.ErrOrStderr(), Changes: []change{}}
+			r := &replay{policy: p, profile: c.profile, profiles: map[string]*policy.Profile{}, open: map[begun]place{}, errors: cmd.ErrOrStderr(), Changes: []change{}}
 			if !asJSON {
 				r.out = cmd.OutOrStdout()
 			}
@@ -71,10 +75,12 @@ type replay struct {
 	out      io.Writer                  // of the changes as they are found, nil for --json
 	errors   io.Writer
 	skipped  int // lines and calls that could not be decided on
+	open     map[begun]place
 
 	Calls            int      `json:"calls"`
-	WithoutArguments int      `json:"withoutArguments"` // calls whose arguments are not in the log
-	Undecided        int      `json:"undecided"`        // those of them whose rule looks at arguments
+	WithoutArguments int      `json:"withoutArguments"`   // calls whose arguments are not in the log
+	Undecided        int      `json:"undecided"`          // those of them whose rule looks at arguments
+	Repeated         int      `json:"repeated,omitempty"` // calls that were not sent, as one before, and are not in the log one by one
 	Changes          []change `json:"changes"`
 }
 
@@ -82,6 +88,10 @@ type replay struct {
 type logged struct {
 	Time      string          `json:"time"`
 	Kind      string          `json:"kind"`
+	Session   string          `json:"session"`
+	Run       int             `json:"run"`
+	Call      int             `json:"call"`
+	Count     int             `json:"count"`
 	Profile   string          `json:"profile"`
 	Server    string          `json:"server"`
 	Tool      string          `json:"tool"`
@@ -90,6 +100,19 @@ type logged struct {
 	Rule      string          `json:"rule"`
 	Arguments json.RawMessage `json:"arguments"`
 }
+
+// begun names a call that was written down before it was sent, and place is where.
+type (
+	begun struct {
+		session   string
+		run, call int
+	}
+	place struct {
+		path string
+		line int
+		logged
+	}
+)
 
 // change is a call that would now be decided otherwise.
 type change struct {
@@ -122,6 +145,12 @@ func (r *replay) run(logs []string, w io.Writer) error {
 			}
 		}
 	}
+	// What has no end in the log may have been made none the less.
+	for _, p := range slices.SortedFunc(maps.Values(r.open), func(a, b place) int {
+		return cmp.Or(strings.Compare(a.path, b.path), a.line-b.line)
+	}) {
+		r.call(p.path, p.line, p.logged)
+	}
 	if r.out == nil {
 		enc := json.NewEncoder(w)
 		enc.SetEscapeHTML(false)
@@ -133,6 +162,9 @@ func (r *replay) run(logs []string, w io.Writer) error {
 	fmt.Fprintf(r.errors, "bridge: %d calls, %d would change\n", r.Calls, len(r.Changes))
 	if r.WithoutArguments > 0 {
 		fmt.Fprintf(r.errors, "bridge: the arguments of %d calls are not in the log; the rules of %d of them look at arguments, so that these are not decided\n", r.WithoutArguments, r.Undecided)
+	}
+	if r.Repeated > 0 {
+		fmt.Fprintf(r.errors, "bridge: %d more calls were not sent, each as one before it; they are not in the log one by one\n", r.Repeated)
 	}
 	if len(r.Changes) > 0 || r.skipped > 0 {
 		return exitStatus(1)
@@ -166,8 +198,14 @@ func (r *replay) file(path string) error {
 			r.skip("%s:%d: not a record of an audit log", path, n)
 			continue
 		}
-		if l.Kind == "call" {
+		switch id := (begun{l.Session, l.Run, l.Call}); l.Kind {
+		case "calling":
+			r.open[id] = place{path, n, l}
+		case "call":
+			delete(r.open, id)
 			r.call(path, n, l)
+		case "repeated":
+			r.Repeated += l.Count
 		}
 	}
 	if err := lines.Err(); err != nil {

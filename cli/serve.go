@@ -93,7 +93,13 @@ func (c *choice) bridge(level slog.Level) (*bridge.Bridge, func(), error) {
 	}
 	_, scenario := c.standIns() // which looks at results piece by piece
 	b := bridge.New(bridge.Options{Setup: *setup, Version: version, Log: log, Reload: o.reload, State: folder, Structured: scenario})
-	return b, func() { b.Close(); o.close() }, nil
+	return b, func() {
+		b.Close()
+		o.close()
+		if p, ok := log.Handler().(paced); ok {
+			p.flush()
+		}
+	}, nil
 }
 
 // definitions are the servers that a profile mounts, as package upstream

@@ -19,7 +19,7 @@ func state(p *policy.Profile, log *slog.Logger) (*store.Store, *store.Log, error
 	s, err := openState(p.State)
 	var audit *store.Log
 	if err == nil && p.Audit.Enabled {
-		audit, err = s.Log(time.Now())
+		audit, err = s.Log(time.Now(), p.Audit.Bytes)
 	}
 	switch {
 	case err == nil:

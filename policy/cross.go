@@ -23,6 +23,7 @@ func (l *loader) cross() {
 		path := []string{"profiles", profile}
 		whole := setting{v, of(of(l.defaults, "profiles"), profile)}
 		l.crossTimeout(whole, path)
+		l.crossAudit(whole.field("audit"), append(slices.Clone(path), "audit", "required"))
 		l.crossEngine(whole, path)
 		l.crossMounts(whole.field("mounts"), append(slices.Clone(path), "mounts"))
 		discovers := len(whole.field("discover").elements()) > 0
@@ -96,6 +97,13 @@ func (l *loader) crossTimeout(profile setting, path []string) {
 	}
 	if d, m := least.seconds(), most.seconds(); d > m && m > 0 {
 		l.mistake(valuePos(least.written), path, "%d is more than timeout.max, which is %d%s", d/time.Second, m/time.Second, rest)
+	}
+}
+
+// crossAudit finds a log that must be written, and is not.
+func (l *loader) crossAudit(audit setting, path []string) {
+	if required := audit.field("required"); required.truth() && !audit.field("enabled").truth() && !l.knows(path) {
+		l.mistake(valuePos(required.written), path, "it needs audit.enabled, which is false")
 	}
 }
 

@@ -161,7 +161,7 @@ func (l *loader) profile(name string, s setting, servers map[string]Server) *Pro
 		Parallel: int(s.field("parallel").number()),
 		Session:  Session{Persist: session.field("persist").truth(), Idle: session.field("idle").seconds()},
 		Budget:   l.budget(s),
-		Audit:    Audit{audit.field("enabled").truth(), audit.field("arguments").truth(), audit.field("code").truth(), audit.written.Exists()},
+		Audit:    Audit{audit.field("enabled").truth(), audit.field("required").truth(), audit.field("arguments").truth(), audit.field("code").truth(), audit.field("bytes").number(), audit.written.Exists()},
 		Memory:   Memory{memory.field("mode").text(), memory.field("bytes").number(), int(memory.field("keys").number())},
 		State:    s.field("state").text(),
 		Format:   s.field("format").text(),

@@ -53,7 +53,7 @@ func TestProfile(t *testing.T) {
 		Parallel: 32,
 		Session:  Session{Persist: true, Idle: time.Hour},
 		Budget:   Budget{PerRun: -1, PerSession: -1, Parallel: -1, BytesPerRun: -1, BytesPerSession: -1},
-		Audit:    Audit{Enabled: true},
+		Audit:    Audit{Enabled: true, Bytes: 256 << 20},
 		Memory:   Memory{Mode: "on", Bytes: 16 << 20, Keys: 1000},
 		Format:   "compact",
 	}
@@ -78,7 +78,7 @@ profiles: p: {
 	servers: {s: {}, a: {}, w: {}, off: {}}
 	bytes: perSession: 1Gi
 	calls: {perRun: 0, perSession: 500, parallel: 4}
-	audit: {enabled: false, arguments: true, code: true}
+	audit: {enabled: false, arguments: true, code: true, bytes: 8Mi}
 	memory: {mode: "readOnly", bytes: 1Mi, keys: 5}
 	state:  "~/state"
 	format: "toon"
@@ -93,7 +93,7 @@ servers: off: {url: "http://[::1]:80", transport: "sse", disabled: true}
 				Timeout: Timeout{5 * time.Second, 6 * time.Second}, Output: 2 << 10, Parallel: 1,
 				Session: Session{Persist: false, Idle: time.Second / 2},
 				Budget:  Budget{0, 500, 4, -1, 1 << 30, Pos{"team.cue", 15, 2}},
-				Audit:   Audit{false, true, true, true},
+				Audit:   Audit{false, false, true, true, 8 << 20, true},
 				Memory:  Memory{"readOnly", 1 << 20, 5},
 				State:   "~/state", Format: "toon",
 				Servers: []Server{

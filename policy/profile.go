@@ -164,9 +164,11 @@ type Session struct {
 // An Audit is what the log of a profile's runs and calls has.
 type Audit struct {
 	Enabled   bool
-	Arguments bool // those of calls
-	Code      bool // that of runs
-	Asked     bool // whether the policy says anything of it
+	Required  bool  // whether what cannot be written down is not done
+	Arguments bool  // those of calls
+	Code      bool  // that of runs
+	Bytes     int64 // of all of the log
+	Asked     bool  // whether the policy says anything of it
 }
 
 // A Memory is what an agent may keep for later sessions.

@@ -101,7 +101,7 @@ team.cue:2:49: profiles.a.memory.keys: invalid value 0 (out of bound >=1)
 team.cue:2:60: profiles.a.state: invalid state "state": the path of a folder that begins with / or ~/
 team.cue:2:77: profiles.a.format: unknown format "text"; one of compact, toon, json
 team.cue:2:102: profiles.a.audit.enabled: invalid value 1 (int, want bool)
-team.cue:2:105: profiles.a.audit.files: unknown field; fields: arguments, code, enabled
+team.cue:2:105: profiles.a.audit.files: unknown field; fields: arguments, bytes, code, enabled, required
 team.cue:3:22: profiles.b.memory.bytes: invalid value 2147483648 (out of bound <=1073741824)
 team.cue:3:33: profiles.b.memory.keys: invalid value 1000000 (out of bound <=100000)
 team.cue:3:50: profiles.b.state: invalid state "/a\nb": the path of a folder that begins with / or ~/`},

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -160,7 +161,7 @@ func TestLogIsShared(t *testing.T) {
 	var wg sync.WaitGroup
 	for w := range 8 {
 		wg.Go(func() {
-			l, err := s.Log(now)
+			l, err := s.Log(now, 1<<30)
 			if err != nil {
 				t.Error(err)
 				return
@@ -189,5 +190,82 @@ func TestLogIsShared(t *testing.T) {
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the log has the mode %v (%v), want 0600", info.Mode(), err)
+	}
+}
+
+// Several bridges fill the log together, after a machine that has stopped in the
+// middle of a line: it never has more than it may, no line of what is there is
+// broken, and each bridge's lines are there one after the other, up to its last.
+func TestLogIsBounded(t *testing.T) {
+	const most, writers = 1 << 20, 4
+	s, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 3, 1, 23, 0, 0, 0, time.UTC)
+	dir := filepath.Join(s.root, "audit")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	torn := filepath.Join(dir, "2026-03-01.jsonl")
+	if err := errors.Join(os.WriteFile(torn, []byte(`{"w":0,"n"`), 0o600), os.Chtimes(torn, now, now)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	type line struct {
+		W, N int
+		Text string
+	}
+	var wg sync.WaitGroup
+	var begun atomic.Int64 // lines of all, so that all end together
+	var wrote [writers]int
+	for w := range writers {
+		l, err := s.Log(now, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			for ; begun.Add(1) <= 6000; wrote[w]++ {
+				if err := l.Append(now, line{w, wrote[w], strings.Repeat("x", 900)}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	files, err := (&Log{dir: dir}).files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, last := 0, map[int]int{}
+	for _, name := range files {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += len(data)
+		for text := range strings.Lines(string(data)) {
+			var l line
+			if err := json.Unmarshal([]byte(text), &l); err != nil {
+				t.Fatalf("%s: a broken line: %q", name, text)
+			}
+			if before, ok := last[l.W]; ok && l.N != before+1 {
+				t.Errorf("%s: line %d of writer %d comes after %d", name, l.N, l.W, before)
+			}
+			last[l.W] = l.N
+		}
+	}
+	if sum > most || sum < most/2 {
+		t.Errorf("the log has %d bytes, and may have %d", sum, most)
+	}
+	for w, n := range wrote {
+		if last[w] != n-1 {
+			t.Errorf("the last line of writer %d is %d, want %d", w, last[w], n-1)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "notes.txt")); err != nil {
+		t.Error(err)
 	}
 }

@@ -20,3 +20,17 @@ func syncDir(dir string) error {
 	}
 	return nil
 }
+
+// unlessLocked does something while a file is locked, or nothing if another has
+// locked it, and tells which. A file system without locks has none.
+func unlessLocked(path string, do func() error) (done bool, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
+		return false, nil
+	}
+	return true, do()
+}

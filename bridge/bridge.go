@@ -9,6 +9,7 @@ package bridge
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"sync"
 
 	"bridge/policy"
@@ -86,6 +87,7 @@ func New(o Options) *Bridge {
 // the output as it comes. Where the policy wants a person to confirm a call,
 // ask does.
 func (b *Bridge) Run(ctx context.Context, r Request, stream Stream, ask Ask) *Report {
+	r.Code = strings.TrimPrefix(r.Code, byteOrderMark)
 	return b.session.run(ctx, r, stream, ask)
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -36,27 +37,33 @@ func (c *conn) send(m outgoing) {
 	c.write(m)
 }
 
-// answer writes a response, with the id as the agent wrote it, after the
-// notifications that came before it.
-func (c *conn) answer(id json.RawMessage, response mcp.JSONRPCMessage) {
-	if response == nil {
+// give writes an answer, if there is one, after the notifications that came
+// before it.
+func (c *conn) give(answer any) {
+	if answer == nil {
 		return
 	}
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	c.drain()
-	if id == nil {
-		c.write(response)
-		return
-	}
+	c.write(answer)
+}
+
+// answer is a response with the id as the agent wrote it, nil if there is none.
+func answer(id json.RawMessage, response mcp.JSONRPCMessage) any {
 	switch r := response.(type) {
+	case nil:
+		return nil
 	case mcp.JSONRPCResponse:
-		c.write(reply{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Result: r.Result})
+		if id != nil {
+			return reply{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Result: r.Result}
+		}
 	case mcp.JSONRPCError:
-		c.write(reply{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Error: &r.Error})
-	default:
-		c.write(response)
+		if id != nil {
+			return reply{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Error: &r.Error}
+		}
 	}
+	return response
 }
 
 // drain writes the notifications that the library has. The caller holds
@@ -88,14 +95,52 @@ func (c *conn) note(ctx context.Context) {
 	}
 }
 
-func (c *conn) fail(id json.RawMessage, code int, text string) {
+// failure is an error in answer to a message.
+func failure(id json.RawMessage, code int, format string, args ...any) any {
 	if id == nil {
 		id = json.RawMessage("null")
 	}
-	details := mcp.NewJSONRPCErrorDetails(code, text, nil)
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	c.write(reply{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Error: &details})
+	details := mcp.NewJSONRPCErrorDetails(code, fmt.Sprintf(format, args...), nil)
+	return reply{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Error: &details}
+}
+
+// A batch is a list of messages, which revision 2025-03-26 has. It is answered
+// with the list of their answers.
+type batch struct {
+	conn *conn
+
+	mu      sync.Mutex // guards what follows
+	left    int        // messages that are still to be dealt with
+	answers []any
+}
+
+// maxBatch bounds the messages of one list.
+const maxBatch = 1000
+
+// batch deals with a list of messages.
+func (c *conn) batch(ctx context.Context, list []json.RawMessage, answered func()) {
+	if len(list) == 0 || len(list) > maxBatch {
+		c.give(failure(nil, mcp.INVALID_REQUEST, "a list of %d messages; it must have from 1 to %d", len(list), maxBatch))
+		return
+	}
+	b := &batch{conn: c, left: len(list)}
+	for _, line := range list {
+		c.handle(ctx, line, b.give, answered)
+	}
+}
+
+// give takes the answer to one of the messages, nil if it has none.
+func (b *batch) give(answer any) {
+	b.mu.Lock()
+	if answer != nil {
+		b.answers = append(b.answers, answer)
+	}
+	b.left--
+	whole := b.left == 0 && len(b.answers) > 0
+	b.mu.Unlock()
+	if whole {
+		b.conn.give(b.answers)
+	}
 }
 
 // write sends one message. The caller holds writing. An agent that cannot be

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
 
@@ -17,6 +16,9 @@ import (
 const (
 	maxLine    = 32 << 20 // bytes of one message of the agent
 	maxWaiting = 64       // runs that may wait for their turn
+
+	// byteOrderMark is what some programs write before text, and no part of it.
+	byteOrderMark = "\ufeff"
 )
 
 // Serve speaks MCP over newline-delimited JSON-RPC until in ends or ctx is
@@ -124,11 +126,16 @@ func (c *conn) read(ctx context.Context, in io.Reader, warm func()) error {
 	for {
 		line, err := readLine(lines, maxLine)
 		if errors.Is(err, errLong) {
-			c.fail(nil, mcp.PARSE_ERROR, fmt.Sprintf("a message has more than %d bytes", maxLine))
+			c.give(failure(nil, mcp.PARSE_ERROR, "a message has more than %d bytes", maxLine))
 			continue
 		}
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			c.handle(ctx, line, func() { once.Do(warm) })
+		var list []json.RawMessage
+		switch line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte(byteOrderMark))); {
+		case len(line) == 0:
+		case line[0] == '[' && json.Unmarshal(line, &list) == nil:
+			c.batch(ctx, list, func() { once.Do(warm) })
+		default:
+			c.handle(ctx, line, c.give, func() { once.Do(warm) })
 		}
 		if err != nil {
 			return err
@@ -136,7 +143,8 @@ func (c *conn) read(ctx context.Context, in io.Reader, warm func()) error {
 	}
 }
 
-func (c *conn) handle(ctx context.Context, line []byte, answered func()) {
+// handle deals with one message, and gives its answer once, nil if it has none.
+func (c *conn) handle(ctx context.Context, line []byte, give func(answer any), answered func()) {
 	var m message
 	if err := json.Unmarshal(line, &m); err != nil {
 		m = message{} // the library words the error
@@ -149,24 +157,26 @@ func (c *conn) handle(ctx context.Context, line []byte, answered func()) {
 		if cancel != nil {
 			cancel()
 		}
+		give(nil)
 	case m.Method == "" && c.answered(m):
+		give(nil)
 	case len(m.ID) == 0 || m.Method == "" || isNull(m.ID):
-		c.answer(nil, c.server.HandleMessage(ctx, line))
+		give(answer(nil, c.server.HandleMessage(ctx, line)))
 	default:
-		c.request(ctx, m, line, answered)
+		c.request(ctx, m, line, give, answered)
 	}
 }
 
 // request answers one request in a goroutine of its own. Runs take their turn
 // in the order in which they came.
-func (c *conn) request(ctx context.Context, m message, line []byte, answered func()) {
+func (c *conn) request(ctx context.Context, m message, line []byte, give func(answer any), answered func()) {
 	id := string(m.ID)
 	rctx, cancel := context.WithCancel(ctx)
 	c.mu.Lock()
 	if _, used := c.requests[id]; used {
 		c.mu.Unlock()
 		cancel()
-		c.fail(m.ID, mcp.INVALID_REQUEST, "a request with this id is under way")
+		give(failure(m.ID, mcp.INVALID_REQUEST, "a request with this id is under way"))
 		return
 	}
 	c.requests[id] = cancel
@@ -178,7 +188,7 @@ func (c *conn) request(ctx context.Context, m message, line []byte, answered fun
 		delete(c.requests, id)
 		c.mu.Unlock()
 		cancel()
-		c.fail(m.ID, mcp.INTERNAL_ERROR, fmt.Sprintf("%d runs are waiting already", maxWaiting))
+		give(failure(m.ID, mcp.INTERNAL_ERROR, "%d runs are waiting already", maxWaiting))
 		return
 	case run:
 		c.turn = ended
@@ -200,14 +210,15 @@ func (c *conn) request(ctx context.Context, m message, line []byte, answered fun
 			case <-before:
 			case <-rctx.Done():
 				<-before // those behind wait for the one before, too
+				give(nil)
 				return
 			}
 		}
 		response := c.server.HandleMessage(rctx, line)
 		if rctx.Err() != nil {
-			return // cancelled: the specification wants no response
+			response = nil // cancelled: the specification wants none
 		}
-		c.answer(m.ID, response)
+		give(answer(m.ID, response))
 	}
 	if m.Method == "initialize" {
 		work()

@@ -4,6 +4,7 @@ import ast
 import builtins
 import io
 import linecache
+import re
 import sys
 import types
 
@@ -11,6 +12,7 @@ AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 COROUTINE = 0x80  # inspect.CO_COROUTINE, without inspect
 SOURCES = 2000  # runs whose source is kept for tracebacks and inspect
 
+PROMPT = re.compile(r"[ \t]*(?:>>>|\.\.\.)(?: |(?=\n|$))")
 NOTHING = object()
 
 
@@ -18,15 +20,11 @@ class Program:
     """One run's code, compiled: statements, and the last expression by itself."""
 
     def __init__(self, code, filename):
-        # Split as Python's own tokenizer does, at line ends only.
-        lines = io.StringIO(code).readlines()
-        if lines and not lines[-1].endswith("\n"):
-            lines[-1] += "\n"
-        linecache.cache[filename] = (len(code), None, lines, filename)
-        tree = compile(code, filename, "exec", ast.PyCF_ONLY_AST | AWAIT, dont_inherit=True)
+        tree, lines = parse(code, filename)
         last = None
         if tree.body and isinstance(tree.body[-1], ast.Expr) and not silenced(lines, tree.body[-1]):
             last = ast.Expression(tree.body.pop().value)
+        self.calls = last is not None and isinstance(last.body, ast.Call)
         self.body = compile(tree, filename, "exec", AWAIT, dont_inherit=True) if tree.body else None
         flags = AWAIT | (self.body.co_flags & ast_future_flags() if self.body else 0)
         self.last = compile(last, filename, "eval", flags, dont_inherit=True) if last else None
@@ -50,7 +48,50 @@ class Program:
             value = eval(code, namespace)
             if code.co_flags & COROUTINE:
                 value = await value
+        if self.forgets(value):
+            value = await value
         return value if self.last else NOTHING
+
+    def forgets(self, value):
+        """Tell whether the last expression is a call whose value was to be awaited, as that of main() is."""
+        if isinstance(value, types.CoroutineType):
+            return self.calls and value.cr_frame is not None and value.cr_await is None and not value.cr_running
+        return self.calls and hasattr(value, "_asyncio_future_blocking")
+
+
+def parse(code, filename):
+    """Return the tree of code, and its lines. Code that was copied from a prompt, or is indented, is mended."""
+    try:
+        return tree_of(code, filename)
+    except SyntaxError as error:
+        wrong = error
+    mended = without_prompts(code)
+    if mended != code:
+        try:
+            return tree_of(mended, filename)
+        except SyntaxError:
+            pass  # As it was sent it says better what is wrong.
+    raise wrong
+
+
+def tree_of(code, filename):
+    """Return the tree of code, and its lines, which tracebacks then show."""
+    # Split as Python's own tokenizer does, at line ends only.
+    lines = io.StringIO(code).readlines()
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
+    linecache.cache[filename] = (len(code), None, lines, filename)
+    return compile(code, filename, "exec", ast.PyCF_ONLY_AST | AWAIT, dont_inherit=True), lines
+
+
+def without_prompts(code):
+    """Return code without >>> and ... before its lines, what was printed between them, and common indentation."""
+    first = re.search(r"^(?:[ \t]*(?:#.*)?\n)*([ \t]*)(>>>)?", code)
+    if first[2]:
+        found = [(PROMPT.match(line), line) for line in io.StringIO(code)]
+        code = "".join(line[prompt.end() :] if prompt else "\n" for prompt, line in found)
+        first = re.search(r"^(?:[ \t]*(?:#.*)?\n)*([ \t]*)", code)
+    return re.sub(f"(?m)^{first[1]}", "", code) if first[1] else code
 
 
 def ast_future_flags():

@@ -10,8 +10,10 @@ import re
 import sys
 
 from _guest import hub as state
+from _guest import instead
 from _guest.errors import MCPError
 from _guest.memory import FUNCTIONS
+from _guest.trace import is_own
 
 NETWORK = "the sandbox has no network; what is outside is reached through servers: runtime.discovered_servers()"
 INSTALL = "nothing can be installed: the sandbox has no network; use what Python has here, or a server's tools"
@@ -20,6 +22,7 @@ SHELL = 'use subprocess.run("...", shell=True)'
 WRITING = re.compile(
     r"""\bopen\(.*["'](?:[rbt]*[wax]|r[bt]*\+)[bt+]*["']|\b(?:write_\w+|mkdir|makedirs|touch|to_\w+|save\w*)\("""
 )
+READING = re.compile(r"\bopen\(|\bread\w*\(|\b(listdir|scandir|iterdir|glob|walk)\(")
 UNREACHABLE = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EPERM, errno.EACCES, errno.EAFNOSUPPORT, errno.ENETDOWN}
 
 MAGICS = {
@@ -49,6 +52,10 @@ def hint(error, related):
         text = of_system(link) if isinstance(link, OSError) else None
         if text:
             return text
+    frame, row = place(error.__traceback__)
+    text = instead.of_line(error, row, frame) if row else None
+    if text:
+        return text
     for kinds, find in (
         (ImportError, of_import),
         (NameError, of_name),
@@ -71,6 +78,9 @@ def installs(command):
 def of_syntax(error):
     """Return the hint for code that is no Python."""
     row = (error.text or "").strip()
+    dashed = re.match(r"from\s+mcp(?:\.servers)?\.?\w*\s+import\s+(.*-.*)", row)
+    if dashed:
+        return "in Python it is " + row.replace("-", "_")
     magic = re.match(r"%%?\s*(\w+)", row)
     if magic:
         instead = MAGICS.get(magic[1])
@@ -97,6 +107,9 @@ def of_system(error):
         return NETWORK
     if error.errno in UNREACHABLE and error.filename is None and of_socket(error.__traceback__):
         return NETWORK
+    _, row = place(error.__traceback__)
+    if error.errno in (errno.ENOENT, errno.EACCES) and not writes(error.__traceback__) and READING.search(row):
+        return instead.of_file(error.filename, row)
     if error.errno == errno.EROFS or (error.errno == errno.EACCES and error.filename is not None):
         return FOLDERS
     if outside(error) and writes(error.__traceback__):
@@ -125,6 +138,15 @@ def writes(tb):
             return True
         tb = tb.tb_next
     return False
+
+
+def place(tb):
+    """Return the innermost frame of the session's own code in a traceback, and its line."""
+    found = None
+    while tb is not None:
+        found = tb if is_own(tb.tb_frame.f_code.co_filename) else found
+        tb = tb.tb_next
+    return (found.tb_frame, line_of(found)) if found else (None, "")
 
 
 def line_of(tb):
@@ -159,7 +181,7 @@ def of_import(error):
     if name == "nest_asyncio":
         return "it is not needed: asyncio.run() works in code that awaits"
     if name.startswith("mcp_") or name == "runtime":
-        return f"use: from mcp import {name}" if name == "runtime" or name in aliases() else servers()
+        return f"{name} is there by its name, without an import" if name in ("runtime", "mcp_servers") else servers()
     top = name.split(".")[0]
     if top in sys.modules or top == "mcp" or top in getattr(sys, "stdlib_module_names", ()):
         return None

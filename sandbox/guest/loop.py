@@ -42,6 +42,7 @@ class Loop:
         self.mains = []  # what the main thread is waiting for, the innermost last
         self.thread = threading.get_ident()
         asyncio.run = self.nested(asyncio.run)
+        asyncio.create_task = asyncio.tasks.create_task = self.housed(asyncio.create_task)
 
     def ready(self):
         """Return the loop, a new one if code closed it, and make it the current one."""
@@ -74,6 +75,32 @@ class Loop:
             self.mains = []
             for variable, value in main.context.items():
                 variable.set(value)
+
+    def tasks(self):
+        """Return the tasks that are not done."""
+        return asyncio.all_tasks(self.ready())
+
+    async def wait(self, made, before):
+        """Wait for tasks, and those that they make; raise what one has raised that nothing has awaited."""
+        before.add(asyncio.current_task())
+        errors = []
+        while made:
+            await asyncio.wait(made)
+            errors += [task.exception() for task in made if not task.cancelled() and task._log_traceback]
+            made = asyncio.all_tasks() - before
+        for error in errors:
+            raise error
+
+    def housed(self, make):
+        """Make asyncio.create_task work where no loop runs: the task is one of the session's loop."""
+
+        @wraps(make)
+        def create_task(coroutine, **options):
+            if asyncio._get_running_loop() is None and threading.get_ident() == self.thread:
+                return self.ready().create_task(coroutine, **options)
+            return make(coroutine, **options)
+
+        return create_task
 
     def settle(self, loop, task):
         """Let a cancelled task end."""

@@ -59,7 +59,9 @@ def call_of(hub, label, server, tool, arguments, raw=False):
 
     async def ask():
         result = await hub.wire.asked("call", request)
-        return result if raw else native(result, server, tool)
+        value = result if raw else native(result, server, tool)
+        hub.answers.append(id(value))
+        return value
 
     return Call(hub, label, ask)
 

@@ -121,8 +121,9 @@ class Saved:
         code = compile(ast.Module([node], []), PATH, "exec", flags, dont_inherit=True)
         try:
             exec(code, self.module.__dict__)
-        except UnknownServer as error:
-            if isinstance(node, IMPORT):
+        except (UnknownServer, ModuleNotFoundError) as error:
+            absent = isinstance(error, UnknownServer) or str(error.name).startswith("mcp_")
+            if absent and isinstance(node, IMPORT):
                 self.waiting.append((node, flags))
             else:
                 self.report(error)

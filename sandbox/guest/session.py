@@ -169,9 +169,14 @@ class Session:
             namespace = self.main.__dict__
             if program.awaits:
                 return self.load_loop().run(program.run_async(namespace))
-            if self.loop is not None:
-                self.loop.ready()
-            return program.run(namespace)
+            before = self.loop.tasks() if self.loop is not None else set()
+            value = program.run(namespace)
+            if program.forgets(value):
+                value = self.load_loop().run(awaited(value))
+            made = self.loop.tasks() - before if self.loop is not None else None
+            if made:
+                self.loop.run(self.loop.wait(made, before))
+            return value
         finally:
             sys.settrace(None)
             sys.setprofile(None)
@@ -308,6 +313,11 @@ class Session:
         self.close()
         code = result.get("exitCode", 1 if error else 0)
         _exit(code & 0xFF)
+
+
+async def awaited(value):
+    """Await a value."""
+    return await value
 
 
 def fork_workers():

@@ -8,6 +8,7 @@ from fcntl import F_DUPFD_CLOEXEC, fcntl
 from _guest.interrupts import Interrupts
 from _guest.reserve import reserve
 from _guest.streams import Streams
+from _guest.wide import widen
 from _guest.wire import Wire
 
 LIMIT = 16 << 20
@@ -118,6 +119,7 @@ def prepare():
     # There is no screen, and only /tmp to keep what was worked out once.
     os.environ.setdefault("MPLBACKEND", "Agg")
     os.environ.setdefault("MPLCONFIGDIR", "/tmp/.matplotlib")
+    widen()
     # There is no network: pip says so, and does not try five times.
     os.environ.setdefault("PIP_RETRIES", "1")
     os.environ.setdefault("PIP_DISABLE_PIP_VERSION_CHECK", "1")

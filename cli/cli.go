@@ -73,8 +73,9 @@ By hand:
 Policies are CUE files. They are taken from --policies, else from the variable
 BRIDGE_POLICIES (paths separated as in PATH), else from the folder
 bridge/policies in the user's configuration folder. The current folder is never
-searched. Two profiles are built in, "default" and "strict"; a policy can have its
-own of these names. Without --profile it is the policy's "default", or its only
+searched. Two profiles are built in, "default", which allows every tool of every
+server that other clients have, and "strict", which reaches none; a policy can have
+its own of these names. Without --profile it is the policy's "default", or its only
 profile. When the policies change, the next run of an agent is under the new ones;
 if those are wrong, it is told so, and the old ones hold.
 

@@ -37,8 +37,9 @@ var (
 	plainNumber = regexp.MustCompile(`^\d{1,5}$`)
 	// keyLike is what can be a key: many letters and digits, or a UUID.
 	keyLike = regexp.MustCompile(`[A-Za-z0-9]{16,}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`)
-	// within is a text with a secret in it, by the word for that.
-	within = regexp.MustCompile(`(?i)(password|pwd|secret|token|api_?key) *[=:]`)
+	// within is a text with a secret in it, by the word for that, or with a
+	// variable that is set.
+	within = regexp.MustCompile(`(?i:password|pwd|secret|token|api_?key) *[=:]|[ ;][A-Z_][A-Z0-9_]*=[^ ]`)
 	// kind is how a header says which kind of secret follows.
 	kind = regexp.MustCompile(`(?i)^(bearer|basic|token) +`)
 	// assigned is NAME=value, flagged --flag=value, inHeader a header.
@@ -65,6 +66,9 @@ func newHidden(defs []upstream.Definition) *hidden {
 func (h *hidden) definition(d upstream.Definition) (upstream.Definition, []string) {
 	h.server, h.wanted = d.Name, nil
 	d.Args, d.URL = h.arguments(d.Args), h.address(d.URL)
+	if words := strings.Fields(d.Command); len(words) > 1 && !plain("", d.Command) {
+		d.Command = strings.Join(h.arguments(words), " ") // some write the arguments there
+	}
 	d.Env, d.Headers = maps.Clone(d.Env), maps.Clone(d.Headers)
 	for _, name := range slices.Sorted(maps.Keys(d.Env)) {
 		d.Env[name] = h.value(name, d.Env[name])
@@ -74,6 +78,16 @@ func (h *hidden) definition(d upstream.Definition) (upstream.Definition, []strin
 	}
 	h.names = append(h.names, h.wanted...)
 	return d, h.wanted
+}
+
+// redact is a text about the server, without what is hidden of it.
+func (h *hidden) redact(text string) string {
+	for _, name := range h.wanted {
+		if value := h.values[name]; len(value) >= 4 { // a shorter one is in any text
+			text = strings.ReplaceAll(text, value, "${"+name+"}")
+		}
+	}
+	return text
 }
 
 // plain reports whether a value is plainly no secret: a usual word, a short

@@ -51,7 +51,10 @@ func TestHidden(t *testing.T) {
 		{"args", "Server=db;Password=abc", "${S_ARGUMENT}"},
 		{"args", "xoxb-1234-AbCdEfGhIjKl1234", "${S_ARGUMENT}"},
 		{"args", "123e4567-e89b-12d3-a456-426614174000", "${S_ARGUMENT}"},
+		{"args", "-c|cd /srv; GH=abc exec x", "-c|${S_ARGUMENT}"},
 		{"args", "a=b=c|--|x", "a=b=c|--|x"},
+		{"command", "npx -y x --api-key abc", "npx -y x --api-key ${S_API_KEY}"},
+		{"command", "/opt/My Program/run", "/opt/My Program/run"},
 	} {
 		d := upstream.Definition{Name: "s"}
 		kind, name, _ := strings.Cut(c.what, " ")
@@ -62,11 +65,13 @@ func TestHidden(t *testing.T) {
 			d.Headers = map[string]string{name: c.value}
 		case "url":
 			d.URL = c.value
+		case "command":
+			d.Command = c.value
 		case "args":
 			d.Args = strings.Split(c.value, "|")
 		}
 		got, wanted := newHidden([]upstream.Definition{d}).definition(d)
-		text := got.Env[name] + got.Headers[name] + got.URL + strings.Join(got.Args, "|")
+		text := got.Command + got.Env[name] + got.Headers[name] + got.URL + strings.Join(got.Args, "|")
 		if text != c.want {
 			t.Errorf("%s %q is written as %q, not as %q", c.what, c.value, text, c.want)
 		}

@@ -153,7 +153,7 @@ func (i *initial) mounted(f clients.Found, hidden *hidden, tools []upstream.Tool
 		err = errors.New("it has no tools")
 	}
 	if err != nil {
-		about += " Its tools are not known: " + said(err.Error(), 400)
+		about += " Its tools are not known: " + said(hidden.redact(err.Error()), 400)
 	}
 	if err := i.vet(text); err != nil {
 		about += " A policy cannot have it as it is: " + said(err.Error(), 400)

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"io"
 	"log/slog"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -50,23 +48,6 @@ With -i it runs what is typed, piece by piece, in one session.`,
 	cmd.Flags().IntVar(&timeout, "timeout", 0, "stop the code after so many `SECONDS` (default the profile's)")
 	cmd.Flags().BoolVarP(&interactive, "interactive", "i", false, "run what is typed, in one session")
 	return cmd
-}
-
-// source returns the code to run: given, in a file, or on stdin.
-func source(cmd *cobra.Command, code string, args []string) (string, error) {
-	switch given := cmd.Flags().Changed("code"); {
-	case given && len(args) > 0, len(args) > 1:
-		return "", usagef("run takes one of -c CODE, FILE and -")
-	case given:
-		return code, nil
-	case len(args) == 0:
-		return "", usagef("no code: run takes -c CODE, FILE or -")
-	case args[0] == "-":
-		b, err := io.ReadAll(os.Stdin)
-		return string(b), err
-	}
-	b, err := os.ReadFile(args[0])
-	return string(b), err
 }
 
 func run(c *choice, r bridge.Request) error {

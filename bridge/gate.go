@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -70,7 +71,7 @@ func (g *gate) serve(ctx context.Context, method string, params json.RawMessage)
 		Arguments json.RawMessage `json:"arguments"`
 		Query     string          `json:"query"`
 		Limit     int             `json:"limit"`
-		Servers   []string        `json:"servers"`
+		Servers   nameList        `json:"servers"`
 		Anew      bool            `json:"anew"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil {
@@ -97,6 +98,18 @@ func (g *gate) serve(ctx context.Context, method string, params json.RawMessage)
 	default:
 		return nil, refuse("invalid", "unknown request %q", clip(method))
 	}
+}
+
+// A nameList is names that the guest sends. One that is longer than any that is
+// right is not read: each name takes more here than in JSON.
+type nameList []string
+
+// UnmarshalJSON reads the list.
+func (n *nameList) UnmarshalJSON(list []byte) error {
+	if len(list) > maxServers*maxName {
+		return errors.New("too long a list")
+	}
+	return json.Unmarshal(list, (*[]string)(n))
 }
 
 const (

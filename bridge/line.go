@@ -146,11 +146,7 @@ func (b *batch) give(answer any) {
 // write sends one message. The caller holds writing. An agent that cannot be
 // written to is gone.
 func (c *conn) write(v any) {
-	line, err := json.Marshal(v)
-	if err == nil {
-		_, err = c.out.Write(append(line, '\n'))
-	}
-	if err != nil {
+	if err := json.NewEncoder(c.out).Encode(v); err != nil {
 		c.cancel(fmt.Errorf("writing to the agent: %w", err))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 
@@ -14,8 +15,10 @@ import (
 )
 
 const (
-	maxLine    = 32 << 20 // bytes of one message of the agent
-	maxWaiting = 64       // runs that may wait for their turn
+	maxLine    = 8 << 20  // bytes of one message of the agent
+	maxHeld    = 16 << 20 // bytes of all requests that are under way
+	maxParts   = 50_000   // values in one message: each takes much more than in JSON
+	maxWaiting = 64       // runs that may wait for their turn, and other requests that may be under way
 
 	// byteOrderMark is what some programs write before text, and no part of it.
 	byteOrderMark = "\ufeff"
@@ -35,8 +38,8 @@ func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	c := &conn{
 		server: b.newServer(), out: out, cancel: cancel,
 		notes:    make(chan mcp.JSONRPCNotification, 64),
-		requests: map[string]context.CancelFunc{}, turn: closed(),
-		asked: map[string]chan message{}, gone: make(chan struct{}),
+		requests: map[string]context.CancelFunc{}, listens: map[string]context.CancelFunc{}, turn: closed(),
+		asked: map[string]chan message{}, gone: make(chan struct{}), reading: make(chan struct{}, 1),
 	}
 	b.session.reloaded = func() { b.addTool(c.server); c.toolsChanged() }
 	if err := c.server.RegisterSession(ctx, c); err != nil {
@@ -83,14 +86,17 @@ type conn struct {
 	work   sync.WaitGroup
 	gone   chan struct{} // closed when the agent will say no more
 
+	reading chan struct{} // held by the resource that is being read
+
 	writing sync.Mutex // guards out
 	out     io.Writer
 
 	mu          sync.Mutex // guards what follows
 	initialized bool
 	requests    map[string]context.CancelFunc // by the id's bytes
-	listens     []context.CancelFunc
-	turn        <-chan struct{} // closed when the last run that came has ended
+	held        int                           // bytes of these
+	listens     map[string]context.CancelFunc // of these, those that never end by themselves
+	turn        <-chan struct{}               // closed when the last run that came has ended
 	waiting     int
 	asked       map[string]chan message // requests to the agent, by the id's bytes
 	serial      int                     // of these
@@ -132,6 +138,10 @@ func (c *conn) read(ctx context.Context, in io.Reader, warm func()) error {
 		var list []json.RawMessage
 		switch line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte(byteOrderMark))); {
 		case len(line) == 0:
+		case parts(line) > maxParts:
+			var m message
+			json.Unmarshal(line, &m)
+			c.give(failure(m.ID, mcp.INVALID_REQUEST, "a message has more than %d values", maxParts))
 		case line[0] == '[' && json.Unmarshal(line, &list) == nil:
 			c.batch(ctx, list, func() { once.Do(warm) })
 		default:
@@ -162,13 +172,38 @@ func (c *conn) handle(ctx context.Context, line []byte, give func(answer any), a
 		give(nil)
 	case len(m.ID) == 0 || m.Method == "" || isNull(m.ID):
 		give(answer(nil, c.server.HandleMessage(ctx, line)))
-	default:
+	case m.Method == "tools/call" || m.Method == "resources/read" || m.Method == "subscriptions/listen":
 		c.request(ctx, m, line, give, answered)
+	default:
+		// It takes no time, and an agent that does not read the answer is not
+		// read any further.
+		c.mu.Lock()
+		c.greeted = c.greeted || m.Method == "initialize"
+		c.mu.Unlock()
+		give(answer(m.ID, c.server.HandleMessage(ctx, line)))
+		answered()
 	}
 }
 
+// parts is about the number of values in a message.
+func parts(line []byte) int {
+	n, within := 0, false
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case c == '"':
+			within = !within
+		case within && c == '\\':
+			i++
+		case !within && (c == ',' || c == '[' || c == '{'):
+			n++
+		}
+	}
+	return n
+}
+
 // request answers one request in a goroutine of its own. Runs take their turn
-// in the order in which they came.
+// in the order in which they came, and what is read may be large: of other
+// requests one is answered at a time.
 func (c *conn) request(ctx context.Context, m message, line []byte, give func(answer any), answered func()) {
 	id := string(m.ID)
 	rctx, cancel := context.WithCancel(ctx)
@@ -179,31 +214,39 @@ func (c *conn) request(ctx context.Context, m message, line []byte, give func(an
 		give(failure(m.ID, mcp.INVALID_REQUEST, "a request with this id is under way"))
 		return
 	}
-	c.requests[id] = cancel
-	before, ended := c.turn, make(chan struct{})
 	// A run that goes on after a question has its turn already.
 	run := m.Method == "tools/call" && m.Params.RequestState == ""
+	full := ""
 	switch {
 	case run && c.waiting == maxWaiting:
-		delete(c.requests, id)
+		full = fmt.Sprintf("%d runs are waiting already", maxWaiting)
+	case !run && len(c.requests)-c.waiting >= maxWaiting:
+		full = fmt.Sprintf("%d requests are under way already", maxWaiting)
+	case c.held+len(line) > maxHeld:
+		full = fmt.Sprintf("the requests that are under way already have %d bytes, of at most %d", c.held, maxHeld)
+	}
+	if full != "" {
 		c.mu.Unlock()
 		cancel()
-		give(failure(m.ID, mcp.INTERNAL_ERROR, "%d runs are waiting already", maxWaiting))
+		give(failure(m.ID, mcp.INTERNAL_ERROR, "%s", full))
 		return
+	}
+	c.requests[id] = cancel
+	c.held += len(line)
+	before, ended := c.turn, make(chan struct{})
+	switch {
 	case run:
 		c.turn = ended
 		c.waiting++
 	case m.Method == "subscriptions/listen":
-		c.listens = append(c.listens, cancel)
+		c.listens[id] = cancel
 		c.listen = m.ID
-	case m.Method == "initialize":
-		c.greeted = true
 	}
 	c.mu.Unlock()
 
-	work := func() {
+	c.work.Go(func() {
 		defer answered()
-		defer c.forget(id, cancel)
+		defer c.forget(id, len(line), cancel)
 		if run {
 			defer func() { c.mu.Lock(); c.waiting--; c.mu.Unlock(); close(ended) }()
 			select {
@@ -214,22 +257,28 @@ func (c *conn) request(ctx context.Context, m message, line []byte, give func(an
 				return
 			}
 		}
+		if m.Method == "resources/read" {
+			select {
+			case c.reading <- struct{}{}:
+				defer func() { <-c.reading }()
+			case <-rctx.Done():
+				give(nil)
+				return
+			}
+		}
 		response := c.server.HandleMessage(rctx, line)
 		if rctx.Err() != nil {
 			response = nil // cancelled: the specification wants none
 		}
 		give(answer(m.ID, response))
-	}
-	if m.Method == "initialize" {
-		work()
-		return
-	}
-	c.work.Go(work)
+	})
 }
 
-func (c *conn) forget(id string, cancel context.CancelFunc) {
+func (c *conn) forget(id string, size int, cancel context.CancelFunc) {
 	c.mu.Lock()
 	delete(c.requests, id)
+	delete(c.listens, id)
+	c.held -= size
 	c.mu.Unlock()
 	cancel()
 }

@@ -39,7 +39,7 @@ type shelved struct {
 }
 
 const (
-	maxShelf   = 24 << 20 // bytes on a shelf
+	maxShelf   = 16 << 20 // bytes on a shelf
 	maxShelved = 200      // items on a shelf
 )
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -71,9 +72,17 @@ func signals() (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 }
 
+// softMemory is from where on garbage is collected without delay, in bytes. What
+// is no garbage is bounded where it is taken; this keeps the two together from
+// being twice as much.
+const softMemory = 128 << 20
+
 // bridge puts together what the chosen profile asks for. What it returns
 // beside the bridge ends all of it.
 func (c *choice) bridge(level slog.Level) (*bridge.Bridge, func(), error) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(softMemory)
+	}
 	log, err := newLog(level)
 	if err != nil {
 		return nil, nil, report(err)

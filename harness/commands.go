@@ -31,12 +31,13 @@ func agentOf(ts *testscript.TestScript) *agent {
 //	mcp wait                         wait for that run's result
 //	mcp unanswered                   that run has not been answered
 //	mcp pid                          the server's process id to stdout
+//	mcp peak MIB                     the server has never needed more memory than this, in MiB; what it has needed to stdout
 //	mcp signal TERM|INT|KILL         end the server, and see that nothing of it is left
 //	mcp vanish                       be gone, as a client that crashes; nothing of the server must be left
 //	mcp close                        close the server's stdin; it must end with status 0
 func cmdMCP(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 0 {
-		usage(ts, "mcp connect [-modern] [-elicit ANSWER] [COMMAND…] | METHOD [PARAMS] | cancel | wait | unanswered | pid | signal NAME | vanish | close")
+		usage(ts, "mcp connect [-modern] [-elicit ANSWER] [COMMAND…] | METHOD [PARAMS] | cancel | wait | unanswered | pid | peak MIB | signal NAME | vanish | close")
 	}
 	a := agentOf(ts)
 	switch args[0] {
@@ -63,6 +64,18 @@ func cmdMCP(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	case "pid":
 		fmt.Fprintln(ts.Stdout(), a.cmd.Process.Pid)
+	case "peak":
+		if len(args) != 2 {
+			usage(ts, "mcp peak MIB")
+		}
+		most, err := strconv.Atoi(args[1])
+		ts.Check(err)
+		peak, err := PeakMemory(a.cmd.Process.Pid)
+		ts.Check(err)
+		fmt.Fprintln(ts.Stdout(), peak>>20)
+		if peak > int64(most)<<20 {
+			ts.Fatalf("the server has had %d MiB", peak>>20)
+		}
 	case "cancel":
 		outcome(ts, neg, a.send(map[string]any{
 			"jsonrpc": "2.0", "method": "notifications/cancelled",

@@ -78,14 +78,10 @@ func (r *argsRule) check(args object, sent []byte) (bad *mismatch) {
 	return c.added(both, args, nil)
 }
 
-// bounds refuses arguments that would take CUE long, before it sees them.
+// bounds refuses names that CUE would keep, before it sees them.
 func bounds(args object) *mismatch {
-	n := 0
-	var count func(v any, path []step) *mismatch
-	count = func(v any, path []step) *mismatch {
-		if n++; n > maxValues {
-			return &mismatch{text: fmt.Sprintf("more than %d values, too many for a rule", maxValues)}
-		}
+	var look func(v any, path []step) *mismatch
+	look = func(v any, path []step) *mismatch {
 		switch v := v.(type) {
 		case object:
 			for _, m := range v {
@@ -93,20 +89,20 @@ func bounds(args object) *mismatch {
 				if len(m.name) > maxArgName {
 					return &mismatch{path: at, text: fmt.Sprintf("a name of %d bytes; at most %d", len(m.name), maxArgName)}
 				}
-				if bad := count(m.value, at); bad != nil {
+				if bad := look(m.value, at); bad != nil {
 					return bad
 				}
 			}
 		case []any:
 			for i, e := range v {
-				if bad := count(e, append(path, step{index: i})); bad != nil {
+				if bad := look(e, append(path, step{index: i})); bad != nil {
 					return bad
 				}
 			}
 		}
 		return nil
 	}
-	return count(args, nil)
+	return look(args, nil)
 }
 
 // An argsCheck is one check of a rule.

@@ -13,9 +13,10 @@ import (
 // What the arguments of a call may be, whatever the rule. The bounds are far
 // beyond what any tool wants; servers read what is within them alike.
 const (
-	maxArgs     = 16 << 20 // bytes
-	maxNesting  = 64       // objects and lists in each other
-	maxDigits   = 400      // bytes of a number
+	maxArgs     = 8 << 20 // bytes
+	maxNames    = 100_000 // in objects of more than a few, that are in each other
+	maxNesting  = 64      // objects and lists in each other
+	maxDigits   = 400     // bytes of a number
 	maxExponent = 400
 )
 
@@ -96,6 +97,8 @@ type reader struct {
 	at    int
 	out   []byte
 	build bool
+	built int // values
+	names int // in the objects that are being read
 	path  []step
 }
 
@@ -140,6 +143,12 @@ func (r *reader) punctuation(c byte) bool {
 }
 
 func (r *reader) value() (any, error) {
+	if r.build {
+		// Each takes much more here than in JSON.
+		if r.built++; r.built > maxValues {
+			return nil, fmt.Errorf("args: more than %d values, too many for a rule", maxValues)
+		}
+	}
 	switch c := r.peek(); {
 	case c == '{' || c == '[':
 		if len(r.path) >= maxNesting {
@@ -184,6 +193,7 @@ func (r *reader) object() (any, error) {
 		return o, nil
 	}
 	var seen nameSet
+	defer func() { r.names -= len(seen.many) }()
 	for {
 		if r.peek() != '"' {
 			return nil, r.malformed()
@@ -195,6 +205,11 @@ func (r *reader) object() (any, error) {
 		r.path = append(r.path, step{name: name, named: true})
 		if !seen.add(name) {
 			return nil, r.refuse("given twice")
+		}
+		if seen.many != nil {
+			if r.names++; r.names > maxNames {
+				return nil, fmt.Errorf("args: more than %d names in objects that are in each other", maxNames)
+			}
 		}
 		r.space()
 		if !r.punctuation(':') {

@@ -3,6 +3,7 @@ package policy
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -73,7 +74,27 @@ func TestArguments(t *testing.T) {
 		}
 	}
 	long := `{"a":"` + strings.Repeat("x", maxArgs) + `"}`
-	if _, _, err := arguments([]byte(long), false); err == nil || err.Error() != "args: 16777224 bytes; at most 16777216" {
+	if _, _, err := arguments([]byte(long), false); err == nil || err.Error() != "args: 8388616 bytes; at most 8388608" {
+		t.Errorf("%.100v", err)
+	}
+	many := `{"a":[` + strings.Repeat("0,", maxValues) + `0]}`
+	if _, _, err := arguments([]byte(many), false); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := arguments([]byte(many), true); err == nil || err.Error() != "args: more than 4096 values, too many for a rule" {
+		t.Errorf("%.100v", err)
+	}
+	var names strings.Builder
+	for i := range maxNames/2 + 10 {
+		fmt.Fprintf(&names, `"%d":0,`, i)
+	}
+	half := names.String()
+	beside := `{"a":[{` + half + `"x":0},{` + half + `"x":0}]}`
+	if _, _, err := arguments([]byte(beside), false); err != nil {
+		t.Errorf("%.100v", err)
+	}
+	within := `{` + half + `"x":{` + half + `"x":0}}`
+	if _, _, err := arguments([]byte(within), false); err == nil || err.Error() != "args: more than 100000 names in objects that are in each other" {
 		t.Errorf("%.100v", err)
 	}
 }

@@ -1,8 +1,10 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -29,7 +31,7 @@ type File struct {
 const (
 	// maxImages and maxImageBytes bound the pictures that are taken of one run.
 	maxImages     = 64
-	maxImageBytes = 32 << 20
+	maxImageBytes = 16 << 20
 
 	// maxFiles bounds the files that a run reports.
 	maxFiles = 100
@@ -71,15 +73,29 @@ func (run *active) image(m message) error {
 
 // files are those of an answer that can be: the guest is not believed that
 // they are, and what it calls them must not mean another file, be of any length,
-// or hold what a terminal or a line of text takes for more than a name.
-func files(list []File) []File {
-	var good []File
-	for _, f := range list {
-		if f.Size >= 0 && ValidPath(f.Path) && !strings.ContainsFunc(f.Path, unseen) && len(good) < maxFiles {
-			good = append(good, f)
+// or hold what a terminal or a line of text takes for more than a name. No more
+// of them are read than are taken.
+type files []File
+
+// UnmarshalJSON reads the list.
+func (list *files) UnmarshalJSON(data []byte) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if start, err := d.Token(); err != nil || start == nil {
+		return err
+	} else if start != json.Delim('[') {
+		return errors.New("files that are no list")
+	}
+	for n := 0; d.More() && n < 10*maxFiles; n++ {
+		var f File
+		if err := d.Decode(&f); err != nil {
+			return err
+		}
+		if f.Size >= 0 && ValidPath(f.Path) && !strings.ContainsFunc(f.Path, unseen) && len(*list) < maxFiles {
+			*list = append(*list, f)
 		}
 	}
-	return good
+	return nil
 }
 
 // unseen tells whether a character is not seen as itself: it ends a line, is a

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -68,6 +69,10 @@ func (s *Session) serve(run *active, id int64, method string, params json.RawMes
 	s.answering.Lock()
 	defer s.answering.Unlock()
 	s.room(run)
+	if err == nil && run.ctx.Err() != nil {
+		// Its code is about to be interrupted: nobody takes what may be large.
+		err = &Error{Kind: "server", Message: "the run was stopped before the answer came"}
+	}
 	frame := answer(id, value, err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,21 +107,37 @@ func (s *Session) interrupt(run *active) {
 	run.late = nil
 }
 
-// answer encodes what a handler returned.
+// answer encodes what a handler returned, which may be as large as a frame and is
+// not copied more often than need be.
 func answer(id int64, value any, err error) []byte {
 	if err != nil {
 		return refusal(id, err)
 	}
-	data, err := json.Marshal(value)
+	var frame bytes.Buffer
+	if raw, is := value.(json.RawMessage); is {
+		frame.Grow(len(raw) + 64)
+	}
+	fmt.Fprintf(&frame, `{"jsonrpc":"2.0","id":%d,"result":`, id)
+	head := frame.Len()
+	if raw, is := value.(json.RawMessage); is {
+		err = json.Compact(&frame, raw)
+	} else {
+		e := json.NewEncoder(&frame)
+		e.SetEscapeHTML(false)
+		if err = e.Encode(value); err == nil {
+			frame.Truncate(frame.Len() - 1) // the end of the line
+		}
+	}
 	if err != nil {
 		return refusal(id, fmt.Errorf("encoding the answer: %w", err))
 	}
-	frame, err := encodeFrame(message{ID: &id, Result: data})
-	if err != nil {
+	size := frame.Len() - head
+	frame.WriteString("}\n")
+	if frame.Len() > MaxFrame {
 		return refusal(id, &Error{Kind: "server", Message: fmt.Sprintf(
-			"the answer is %d bytes; at most %d can be taken into the session", len(data), MaxFrame)})
+			"the answer is %d bytes; at most %d can be taken into the session", size, MaxFrame)})
 	}
-	return frame
+	return frame.Bytes()
 }
 
 // refusal encodes an error for the guest.

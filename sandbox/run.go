@@ -73,7 +73,7 @@ type ended struct {
 	Error       *Exception `json:"error"`
 	ExitCode    *int       `json:"exitCode"`
 	Interrupted bool       `json:"interrupted"`
-	Files       []File     `json:"files"`
+	Files       files      `json:"files"`
 	MoreFiles   int        `json:"moreFiles"`
 }
 
@@ -197,7 +197,7 @@ func (run *active) result(r Result, answer ended, limit int) Result {
 	r.Background = run.captures["background"].output()
 	r.ExitCode = answer.ExitCode
 	r.Heard = answer.Interrupted
-	r.Files, r.MoreFiles = files(answer.Files), max(answer.MoreFiles, 0)
+	r.Files, r.MoreFiles = answer.Files, max(answer.MoreFiles, 0)
 	r.Images, r.MoreImages = run.images, run.moreImages
 	if answer.Value != nil {
 		// The guest's own bound is in characters.

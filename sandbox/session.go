@@ -15,10 +15,10 @@ const (
 
 	// maxCarried bounds the bytes of their parameters, but for a single
 	// request. The guest keeps to it, too.
-	maxCarried = 64 << 20
+	maxCarried = 16 << 20
 
 	// maxQueue bounds the bytes of answers that wait for the guest to read.
-	maxQueue = 32 << 20
+	maxQueue = 16 << 20
 
 	// interval is how often a run that is to end is asked to, within the grace.
 	interval = 50 * time.Millisecond

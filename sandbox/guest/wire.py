@@ -12,7 +12,7 @@ from _guest.files import fetch
 from _guest.reserve import insist
 
 INFLIGHT = 256  # requests that wait for an answer at once; the host refuses more
-CARRIED = 64 << 20  # bytes of theirs, but for a single one; the host refuses more
+CARRIED = 16 << 20  # bytes of theirs, but for a single one; the host refuses more
 
 encode = JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 decode = JSONDecoder().decode

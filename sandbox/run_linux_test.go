@@ -191,7 +191,7 @@ func TestErrors(t *testing.T) {
 			{code: "x = (1,\ny = 2", status: sandbox.Failed, err: "~SyntaxError: .*", trace: "~  File \"<run 1>\", line \\d\n[^\n]*\n *\\^+\nSyntaxError: [^\n]*\n"},
 			{code: "for", status: sandbox.Failed, err: "SyntaxError: invalid syntax (<run 2>, line 1)"},
 			{code: "return 1", status: sandbox.Failed, err: "SyntaxError: 'return' outside function (<run 3>, line 1)"},
-			{code: "  x = 1", status: sandbox.Failed, err: "IndentationError: unexpected indent (<run 4>, line 1)"},
+			{code: "x = 1\n  y = 1", status: sandbox.Failed, err: "IndentationError: unexpected indent (<run 4>, line 2)"},
 			{code: "x = '\\0'\nx", value: `'\x00'`},
 			{code: "(" + string(make([]byte, 0)) + ")", value: "()"},
 			{code: "from __future__ import annotations\ndef f(x: Nope): pass\nf.__annotations__", value: "{'x': 'Nope'}"},

@@ -171,6 +171,8 @@ class Session:
                 return self.load_loop().run(program.run_async(namespace))
             before = self.loop.tasks() if self.loop is not None else set()
             value = program.run(namespace)
+            sys.settrace(None)
+            sys.setprofile(None)
             if program.forgets(value):
                 value = self.load_loop().run(awaited(value))
             made = self.loop.tasks() - before if self.loop is not None else None

@@ -3,17 +3,19 @@ package bridge
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"strings"
 	"testing"
 
+	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/tiktoken-go/tokenizer"
 
 	"bridge/policy"
 )
 
-// The manual is read into an agent's context, so it is short whatever there
+// The manual and the tool are read into an agent's context, so they are short whatever there
 // is to tell.
-func TestManualIsShort(t *testing.T) {
+func TestManualAndToolAreShort(t *testing.T) {
 	p, err := policy.Load(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -39,15 +41,24 @@ func TestManualIsShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := strings.Repeat("a-1.", 200)
-	for _, servers := range [][]mount{nil, many[:1], many[:14], many, odd, {{Name: long, Alias: strings.Repeat("a_1_", 200)}}} {
-		text := manual(profile, servers)
+	count := func(text string) int {
 		n, err := o200k.Count(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%d servers: %d tokens", len(servers), n)
-		if n > 400 {
+		return n
+	}
+	for _, servers := range [][]mount{nil, many[:1], many[:14], many, odd, {{Name: long, Alias: strings.Repeat("a_1_", 200)}}} {
+		text := manual(profile, servers)
+		if n := count(text); n > 400 {
 			t.Errorf("%d tokens with %d servers, want at most 400:\n%s", n, len(servers), text)
+		}
+		answer, err := json.Marshal(mcp.ListToolsResult{Tools: []mcp.Tool{mcp.NewToolWithRawSchema("run_python", description(servers), schema(profile))}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := count(string(answer)); n > 200 {
+			t.Errorf("%d tokens with %d servers, want at most 200:\n%s", n, len(servers), answer)
 		}
 	}
 }

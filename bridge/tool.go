@@ -51,12 +51,12 @@ func description(servers []mount) string {
 // firstNames lists servers for the description, which is bounded however many
 // there are and however long their names.
 func firstNames(servers []mount) string {
-	const room = 60 // bytes
+	const room = 66 // by weight
 	var list []string
 	used := 0
 	for i, s := range servers {
-		used += len(s.Alias) + 2
-		if used > room && i > 0 || len(s.Alias) > room {
+		used += weight(s.Alias) + 2
+		if used > room && i > 0 || weight(s.Alias) > room {
 			return strings.Join(append(list, fmt.Sprintf("+%d more", len(servers)-i)), ", ")
 		}
 		list = append(list, s.Alias)
@@ -68,8 +68,8 @@ func schema(p *policy.Profile) json.RawMessage {
 	def, limit := int(p.Timeout.Default/time.Second), int(p.Timeout.Max/time.Second)
 	return json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{`+
 		`"code":{"type":"string"},`+
-		`"servers":{"type":"array","items":{"type":"string"},"default":[]},`+
-		`"timeout":{"type":"integer","minimum":1,"maximum":%d,"default":%d}},"required":["code"]}`, limit, def))
+		`"servers":{"type":"array","items":{"type":"string"},"default":[],"description":"use only these; [] is all"},`+
+		`"timeout":{"type":"integer","minimum":1,"maximum":%d,"default":%d,"description":"seconds, at most %[1]d"}},"required":["code"]}`, limit, def))
 }
 
 // runPython answers a tools/call.

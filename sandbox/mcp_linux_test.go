@@ -71,7 +71,7 @@ func TestServers(t *testing.T) {
 			{code: "W = lambda p: mcp_toy.deep(where=p)\nfor p in ({'at': {}}, {'at': {'x': 1}, 'by': 0}, {'at': {'x': 1}, 'of': [1, 2, 3]}, {'at': {'x': 1}, 'off': []}, {}, 5, {'at': {'x': 1}, 'who': 'a'}, {'at': {'x': 1}, 'name': 'too long'}):\n" +
 				"    try: W(p)\n    except mcp.ArgumentError as e: print(str(e).split('; sig')[0][10:])",
 				stdout: "argument \"where['at']\" must have 'x': int\nargument \"where['by']\" must be at least 1, not 0\nargument \"where['of']\" must have at most 2 items, not 3\n" +
-					"argument 'where' must not have 'off'; did you mean of?; it has at, by, of, who, name, data\nargument 'where' must have 'at': dict\nargument 'where' must be dict, not 5\n" +
+					"argument 'where' must not have 'off'; did you mean of?; it has at, by, of, who, name, data\nargument 'where' must have 'at': {x}\nargument 'where' must be {at, by?, of?, who?, name?, data?}, not 5\n" +
 					"argument \"where['who']\" must be int | list[int], not 'a'\nargument \"where['name']\" must have at most 4 characters, not 8\n"},
 			{code: "await W({'at': {'x': 1}, 'of': (1,), 'who': [2], 'data': b'\\xff'})", value: "{'where': {'at': {'x': 1}, 'of': [1], 'who': [2], 'data': '/w=='}}"},
 			{code: "import dataclasses\n@dataclasses.dataclass\nclass P:\n    x: int\n    y: tuple = (1, 2)\nawait mcp_toy.types(o=P(1), a={'one'})", value: "{'o': {'x': 1, 'y': [1, 2]}, 'a': ['one']}"},

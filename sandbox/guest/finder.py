@@ -21,16 +21,18 @@ class ServerModule(ModuleType):
             return [tool["alias"] for tool in state.current.catalog(name, anew=True).tools]
         if SPECIAL.fullmatch(name):
             raise AttributeError(name)
-        return getattr(self.__server(), name)
+        return getattr(server_in(self), name)
 
     def __getitem__(self, name):
-        return self.__server()[name]
+        return server_in(self)[name]
 
     def __dir__(self):
-        return dir(self.__server())
+        return dir(server_in(self))
 
-    def __server(self):
-        return server_of(state.current.find(self.__spec__.loader_state["name"]))
+
+def server_in(module):
+    """Return the server of a module."""
+    return server_of(state.current.find(module.__spec__.loader_state["name"]))
 
 
 class Finder:

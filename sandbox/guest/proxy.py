@@ -193,6 +193,11 @@ class Servers(Mapping):
         return f"<servers: {', '.join(self) or 'none'}>"
 
 
+def info_of(server):
+    """Return what is known of a server by its object."""
+    return server.__dict__["_Server__info"]
+
+
 def server_of(server):
     """Return the object for a server."""
     return Server(server["name"], server["alias"], server.get("description") or "")

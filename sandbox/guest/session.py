@@ -74,15 +74,17 @@ class Session:
         return self.loop
 
     def load_inspect(self):
-        """Teach inspect where classes of the session come from, and threads how to show exceptions."""
+        """Teach inspect where classes come from, help what servers are, and threads how to show exceptions."""
         import inspect
         import threading
 
+        from _guest.helping import install
         from _guest.trace import show_thread
 
         threading.excepthook = show_thread
 
         if not hasattr(inspect.getfile, "session"):
+            install()
             inspect.getfile = find_classes(inspect.getfile)
             inspect.getfile.session = True
 
@@ -151,7 +153,7 @@ class Session:
         self.load_names().begin(params.get("servers") or [], code)
         if "asyncio" in code:
             self.load_loop()
-        if "inspect" in code:
+        if "inspect" in code or "help" in code:
             self.load_inspect()
         if "ctypes" in code or "cffi" in code:
             self.streams.line_up()

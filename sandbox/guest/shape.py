@@ -52,10 +52,12 @@ def shape(schema, root, depth=0):
     if not isinstance(kinds, list):
         parts = schema.get("anyOf") or schema.get("oneOf") or ()
         names = [str(shape(part, root, depth + 1)) for part in parts] if depth < 3 else []
+        if not names and schema.get("properties"):
+            names = [fields(schema)]
         if not names and len(schema.get("allOf") or ()) == 1:
             return shape(schema["allOf"][0], root, depth + 1)
     else:
-        names = [NAMES.get(kind, "Any") for kind in kinds]
+        names = [fields(schema) if kind == "object" else NAMES.get(kind, "Any") for kind in kinds]
         items = schema.get("items")
         if names == ["list"] and isinstance(items, dict) and depth < 3:
             inner = str(shape(items, root, depth + 1))
@@ -63,6 +65,16 @@ def shape(schema, root, depth=0):
     if not names or "Any" in names:
         return Shape("Any")
     return Shape(" | ".join(dict.fromkeys(names)))
+
+
+def fields(schema):
+    """Return an object as a signature shows it: by the names of its fields, if they are known."""
+    known = schema.get("properties")
+    needed = schema.get("required") or ()
+    if not isinstance(known, dict) or not known:
+        return "dict"
+    names = [name if name in needed else name + "?" for name in known]
+    return "{" + ", ".join(names[:8]) + (", ..." if len(names) > 8 else "") + "}"
 
 
 def fits(schema, value, root, depth=0):

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -60,21 +61,40 @@ type attachedLink struct {
 // to.
 func (r *Report) attach(s *shelf, run int) {
 	a := &r.attachments
-	size, linked := 0, 0
+	linked, work := 0, 0
 	for i, image := range r.Result.Images {
-		small := size+len(image.Data) <= maxImageBytes && len(a.images) < maxImages
+		l, err := look(image.Data)
+		if err == nil {
+			image.MIME = l.mime // whatever it was called
+		}
 		name := fmt.Sprintf("runs/%d/image-%d.%s", run, i+1, Extension(image.MIME))
-		if small && image.MIME != "image/svg+xml" {
+		full := func() mcp.ResourceLink { return s.put(name, image.MIME, image.Data, path.Base(name)) }
+		room := maxImageBytes - a.shown()
+		if err != nil || len(a.images) == maxImages {
+			a.link(full())
+			linked++
+			continue
+		}
+		if len(image.Data) <= room && max(l.width, l.height) <= maxSide {
 			a.images = append(a.images, image)
-			size += len(image.Data)
 			if r.format() == "json" {
 				// Some clients hand on the structured content and nothing else.
-				a.list(s.put(name, image.MIME, image.Data, path.Base(name)))
+				a.list(full())
 			}
 			continue
 		}
-		a.link(s.put(name, image.MIME, image.Data, path.Base(name)))
-		linked++
+		a.link(full())
+		if work += l.cost; l.cost == 0 || work > maxScaled*maxDecode {
+			linked++
+			continue
+		}
+		small, size, err := scaled(image.Data, l, room)
+		if err != nil {
+			linked++
+			continue
+		}
+		a.images = append(a.images, small)
+		a.notes = append(a.notes, fmt.Sprintf("image %d is scaled down from %dx%d to %dx%d pixels, and linked as it was", i+1, l.width, l.height, size.X, size.Y))
 	}
 	if linked > 0 {
 		a.notes = append(a.notes, fmt.Sprintf("%s linked as resources", count(linked, "more image is", "more images are")))
@@ -84,6 +104,11 @@ func (r *Report) attach(s *shelf, run int) {
 	}
 	if r.Profile.Session.Persist {
 		r.attachFiles()
+	}
+	if n := len(r.Result.Saved); n == 1 {
+		a.notes = append(a.notes, fmt.Sprintf("a figure was saved and not shown; display(%q) would show it", r.Result.Saved[0]))
+	} else if n > 1 {
+		a.notes = append(a.notes, fmt.Sprintf("figures were saved to %d files and not shown; display(%q) would show the first", n, r.Result.Saved[0]))
 	}
 	r.keepWhole(s, run)
 }
@@ -149,6 +174,15 @@ func (r *Report) keepWhole(s *shelf, run int) {
 	}
 }
 
+// shown is how many bytes the images have that are shown.
+func (a *attachments) shown() int {
+	size := 0
+	for _, i := range a.images {
+		size += len(i.Data)
+	}
+	return size
+}
+
 // link adds a link to what is on the shelf.
 func (a *attachments) link(l mcp.ResourceLink) {
 	a.links = append(a.links, l)
@@ -183,6 +217,8 @@ func Extension(kind string) string {
 		return "jpg"
 	case "image/svg+xml":
 		return "svg"
+	case "image/gif", "image/webp":
+		return strings.TrimPrefix(kind, "image/")
 	}
 	return "png"
 }

@@ -18,7 +18,7 @@ import (
 
 // Image is a picture.
 type Image struct {
-	MIME string // image/png, image/jpeg or image/svg+xml
+	MIME string // image/png, image/jpeg, image/gif, image/webp or image/svg+xml
 	Data []byte
 }
 
@@ -55,7 +55,7 @@ func (run *active) image(m message) error {
 		return err
 	}
 	switch p.MIME {
-	case "image/png", "image/jpeg", "image/svg+xml":
+	case "image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml":
 	default:
 		return fmt.Errorf("a picture of type %q", clip(p.MIME, 40))
 	}
@@ -96,6 +96,17 @@ func (list *files) UnmarshalJSON(data []byte) error {
 		}
 	}
 	return nil
+}
+
+// saved are the files of pictures of an answer that can be.
+func saved(list []string) []string {
+	var good []string
+	for _, f := range list {
+		if path.IsAbs(f) && len(f) <= 1000 && !strings.ContainsFunc(f, unseen) && len(good) < maxFiles {
+			good = append(good, f)
+		}
+	}
+	return good
 }
 
 // unseen tells whether a character is not seen as itself: it ends a line, is a

@@ -52,6 +52,7 @@ type Result struct {
 	MoreImages int        // left out, because the run had shown too much
 	Files      []File     // of /workspace that are new or changed since the last run, sorted
 	MoreFiles  int        // that are not listed
+	Saved      []string   // files that figures were saved to and that it has not shown
 	Error      *Exception // of Failed and Interrupted
 	ExitCode   *int       // of sys.exit
 	Stopped    error      // why the guest was asked to interrupt the run: the context's cause; nil if it was not. Status says what came of it
@@ -75,6 +76,7 @@ type ended struct {
 	Interrupted bool       `json:"interrupted"`
 	Files       files      `json:"files"`
 	MoreFiles   int        `json:"moreFiles"`
+	Saved       []string   `json:"saved"`
 }
 
 // active is the run that is going on.
@@ -198,6 +200,7 @@ func (run *active) result(r Result, answer ended, limit int) Result {
 	r.ExitCode = answer.ExitCode
 	r.Heard = answer.Interrupted
 	r.Files, r.MoreFiles = answer.Files, max(answer.MoreFiles, 0)
+	r.Saved = saved(answer.Saved)
 	r.Images, r.MoreImages = run.images, run.moreImages
 	if answer.Value != nil {
 		// The guest's own bound is in characters.

@@ -1,14 +1,27 @@
-"""Pictures: `display`, the figures that a run leaves open, and a last value that is one."""
+"""Pictures: `display`, the figures of a run, and the pictures in a last value."""
 
 import base64
 import os
 import sys
+from collections import deque
 
 from _guest.errors import MCPError
 from _guest.show import show
 
-LARGEST = 8 << 20  # bytes of one picture that a frame has room for
+LARGEST = 11 << 20  # bytes of one picture that a frame has room for
 SHOWN = 64 << 10  # characters of a value that display writes
+LOOKED = 20000  # items of a value that are looked at for pictures
+MOST = 64  # pictures of one value
+KINDS = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+    ".svg": "image/svg+xml",
+}
+SUFFIXES = {kind: suffix for suffix, kind in reversed(KINDS.items())}
+CONTAINERS = (dict, list, tuple, set, frozenset, deque)
 
 
 class Display:
@@ -17,31 +30,68 @@ class Display:
     def __init__(self, wire):
         self.wire = wire
         self.pid = os.getpid()
+        self.saved = {}  # files that figures were saved to, by the figures, as long as neither was shown
 
     def display(self, *values):
-        """Show values: pictures as images, others as text."""
+        """Show values: pictures and files of pictures as images, others as text."""
         for value in values:
-            found = picture(value)
-            if found is None or os.getpid() != self.pid:
-                print(value if isinstance(value, str) else show(value, SHOWN))
+            if os.getpid() == self.pid and (self.show_file(value) or self.show_value(value)):
                 continue
-            self.send(*found)
-            put_away(value)
+            print(value if isinstance(value, str) else show(value, SHOWN))
+            self.show_inner(value)
 
     def send(self, kind, data):
-        """Send one picture."""
-        if len(data) > LARGEST:
-            print(f"a picture of {len(data)} bytes was left out; at most {LARGEST} can be shown", file=sys.stderr)
+        """Send one picture; one that no frame has room for is left as a file."""
+        if len(data) <= LARGEST:
+            self.wire.tell("image", {"mime": kind, "data": base64.b64encode(data).decode()})
             return
-        self.wire.tell("image", {"mime": kind, "data": base64.b64encode(data).decode()})
+        where = "left out"
+        for number in range(1, MOST):
+            try:
+                with open(f"/workspace/picture-{number}{SUFFIXES[kind]}", "xb") as file:
+                    file.write(data)
+                where = "written to " + file.name
+                break
+            except FileExistsError:
+                continue
+            except OSError as error:
+                where = f"left out ({error})"
+                break
+        print(f"a picture of {len(data)} bytes was {where}; at most {LARGEST} can be shown", file=sys.stderr)
 
     def show_value(self, value):
-        """Show a last value if it is a picture; tell whether it was one."""
+        """Show a value if it is a picture; tell whether it was one."""
         found = picture(value)
         if found is None:
             return False
         self.send(*found)
-        put_away(value)
+        self.put_away(value)
+        return True
+
+    def show_inner(self, value):
+        """Show the pictures in a value that has others in it."""
+        if os.getpid() == self.pid:
+            for part in pictures(value):
+                self.show_value(part)
+
+    def show_file(self, value):
+        """Show the file of a picture; tell whether it was one."""
+        if not isinstance(value, (str, os.PathLike)):
+            return False
+        path = os.path.abspath(os.fspath(value)) if len(str(value)) < 1000 else ""
+        kind = KINDS.get(os.path.splitext(path)[1].lower()) if isinstance(path, str) else None
+        try:
+            if kind is None or not os.path.isfile(path):
+                return False
+            with open(path, "rb") as file:
+                data = file.read(LARGEST + 1)
+        except (OSError, ValueError):
+            return False
+        self.saved = {figure: files - {path} for figure, files in self.saved.items()}
+        if len(data) > LARGEST:
+            print(f"{path} is too large to show: at most {LARGEST} bytes can be", file=sys.stderr)
+        else:
+            self.send(kind, data)
         return True
 
     def figures(self):
@@ -50,37 +100,129 @@ class Display:
         if pyplot is None or os.getpid() != self.pid:
             return
         for number in pyplot.get_fignums():
-            figure = pyplot.figure(number)
-            try:
-                if figure.axes or figure.texts or figure.images:
-                    self.send("image/png", drawn(figure))
-            except MCPError:
-                raise
-            except Exception as error:
-                print(f"figure {number} could not be drawn: {type(error).__name__}: {error}", file=sys.stderr)
-            finally:
-                pyplot.close(figure)
+            self.show_figure(pyplot.figure(number))
+
+    def show_figure(self, figure):
+        """Show a figure as it is, and close it."""
+        if os.getpid() != self.pid:
+            return
+        try:
+            if figure.axes or figure.texts or figure.images:
+                self.send("image/png", drawn(figure))
+        except MCPError:
+            raise
+        except Exception as error:
+            number = getattr(figure, "number", "")
+            print(f"figure {number} could not be drawn: {type(error).__name__}: {error}", file=sys.stderr)
+        finally:
+            self.put_away(figure)
+
+    def put_away(self, value):
+        """Close a figure that has been shown, so that it is not shown again."""
+        if is_figure(value):
+            self.saved.pop(value, None)
+            pyplot = sys.modules.get("matplotlib.pyplot")
+            if pyplot is not None:
+                pyplot.close(value)
+
+    def note(self, figure, file):
+        """Note that a figure was saved to a file."""
+        path = os.path.abspath(os.fspath(file))
+        if os.getpid() == self.pid and isinstance(path, str) and KINDS.get(os.path.splitext(path)[1].lower()):
+            self.saved.setdefault(figure, set()).add(path)
+
+    def end(self):
+        """Return the files that figures were saved to in the run and that it has not shown."""
+        files = sorted({path for files in self.saved.values() for path in files})
+        self.saved = {}
+        return [path for path in files if path.isprintable() and os.path.isfile(path)]
+
+
+def pictures(value):
+    """Yield the pictures in a container or beside an answer, each once, in their order."""
+    seen = {id(value)}
+    left, found = LOOKED, 0
+    stack = [parts(value)]
+    while stack and left > 0 and found < MOST:
+        left -= 1
+        try:
+            part = next(stack[-1])
+        except (StopIteration, RuntimeError):
+            stack.pop()
+            continue
+        inner = isinstance(part, CONTAINERS)
+        if type(part).__module__ == "builtins" and not inner or id(part) in seen:
+            continue
+        seen.add(id(part))
+        if is_picture(part):
+            found += 1
+            yield part
+        elif inner:
+            stack.append(parts(part))
+
+
+def parts(value):
+    """Return an iterator over what is in a container and beside it."""
+    if isinstance(value, CONTAINERS):
+        yield from value.values() if isinstance(value, dict) else value
+    yield from getattr(value, "content", ()) if type(value).__module__ == "mcp" else ()
+
+
+def is_figure(value):
+    """Tell whether a value is a figure of matplotlib."""
+    figure = getattr(sys.modules.get("matplotlib.figure"), "Figure", None)
+    return figure is not None and isinstance(value, figure)
+
+
+def is_image(value):
+    """Tell whether a value is an image of PIL."""
+    image = getattr(sys.modules.get("PIL.Image"), "Image", None)
+    return image is not None and isinstance(value, image)
+
+
+REPRS = (("image/png", "_repr_png_"), ("image/jpeg", "_repr_jpeg_"), ("image/svg+xml", "_repr_svg_"))
+
+
+def is_picture(value):
+    """Tell whether a value is likely to be a picture, without drawing it."""
+    if isinstance(value, dict):
+        return held(value) is not None
+    kind = type(value)
+    return is_figure(value) or is_image(value) or any(hasattr(kind, name) for _, name in REPRS)
 
 
 def picture(value):
     """Return the media type and the bytes of a picture, None if the value is none."""
     if isinstance(value, type):
         return None
-    figure = getattr(sys.modules.get("matplotlib.figure"), "Figure", None)
-    if figure is not None and isinstance(value, figure):
+    if isinstance(value, dict):
+        return held(value)
+    if is_figure(value):
         return "image/png", drawn(value)
-    image = getattr(sys.modules.get("PIL.Image"), "Image", None)
-    if image is not None and isinstance(value, image):
-        return "image/png", saved(value)
-    for kind, name in (
-        ("image/png", "_repr_png_"),
-        ("image/jpeg", "_repr_jpeg_"),
-        ("image/svg+xml", "_repr_svg_"),
-    ):
+    if is_image(value):
+        return "image/png", encoded(value)
+    for kind, name in REPRS:
         data = of(value, name)
         if data:
             return kind, data
     return None
+
+
+def held(block):
+    """Return the media type and the bytes of a content block that is a picture, None if it is none."""
+    if block.get("type") == "resource":
+        block = block.get("resource")
+        data = block.get("blob") if isinstance(block, dict) else None
+    else:
+        data = block.get("data") if block.get("type") == "image" else None
+    kind = block.get("mimeType") if isinstance(data, str) else None
+    kind = {"image/jpg": "image/jpeg"}.get(kind, kind) if isinstance(kind, str) else None
+    if kind not in SUFFIXES:
+        return None
+    try:
+        return kind, base64.b64decode(data)
+    except ValueError:
+        return None
 
 
 def of(value, name):
@@ -110,7 +252,7 @@ def drawn(figure):
     return file.getvalue()
 
 
-def saved(image):
+def encoded(image):
     """Return an image of PIL as PNG."""
     from io import BytesIO
 
@@ -119,11 +261,3 @@ def saved(image):
         image = image.convert("RGB")
     image.save(file, format="PNG")
     return file.getvalue()
-
-
-def put_away(value):
-    """Close a figure that has been shown, so that it is not shown again."""
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    figure = getattr(sys.modules.get("matplotlib.figure"), "Figure", None)
-    if pyplot is not None and figure is not None and isinstance(value, figure):
-        pyplot.close(value)

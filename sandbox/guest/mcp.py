@@ -10,6 +10,15 @@ ToolError, PolicyError, ServerError.
 """
 
 from _guest import hub as _state
+from _guest.blocks import (  # noqa: F401  pickle finds them here
+    AnswerBool,
+    AnswerDict,
+    AnswerFloat,
+    AnswerInt,
+    AnswerList,
+    AnswerText,
+    Block,
+)
 from _guest.errors import (
     ArgumentError,
     MCPError,

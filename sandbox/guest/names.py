@@ -79,8 +79,9 @@ def make_display(pictures):
     def display(*values):
         """Show values in the result of this run: pictures as images, others as text.
 
-        Pictures are matplotlib figures, PIL images, and what has _repr_png_,
-        _repr_jpeg_ or _repr_svg_.
+        Pictures are matplotlib figures, PIL images, images in a tool's answer,
+        the paths of image files, and what has _repr_png_, _repr_jpeg_ or
+        _repr_svg_; also those in lists and dicts.
         """
         pictures().display(*values)
 

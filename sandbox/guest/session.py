@@ -6,7 +6,8 @@ import sys
 from os import _exit, getpid
 
 from _guest.code import NOTHING, Program, find_classes, make_main, trim_sources
-from _guest.files import Files
+from _guest.figures import watch
+from _guest.files import LISTED, Files
 from _guest.reserve import insist, reserve
 from _guest.show import show
 
@@ -151,6 +152,7 @@ class Session:
         """Load and set what this run's code needs."""
         code = params["code"]
         self.load_names().begin(params.get("servers") or [], code)
+        watch(self.load_display)
         if "asyncio" in code:
             self.load_loop()
         if "inspect" in code or "help" in code:
@@ -195,6 +197,7 @@ class Session:
                 if value is not NOTHING and value is not None:
                     if not self.pictured(value):
                         result["value"] = show(value, max(keep - MARK, keep // 2))
+                        self.picture_parts(value)
                     self.main.__dict__["_"] = value
                 self.draw()
                 self.flush()
@@ -223,7 +226,13 @@ class Session:
 
     def pictured(self, value):
         """Show a last value that is a picture; tell whether it is one."""
-        return type(value).__module__ != "builtins" and getpid() == self.pid and self.load_display().show_value(value)
+        plain = type(value).__module__ == "builtins" and type(value) is not dict
+        return not plain and getpid() == self.pid and self.load_display().show_value(value)
+
+    def picture_parts(self, value):
+        """Show the pictures in a last value that holds others."""
+        if isinstance(value, (dict, list, tuple, set, frozenset)) or type(value).__module__ != "builtins":
+            self.load_display().show_inner(value)
 
     def draw(self):
         """Show the figures that the run leaves open."""
@@ -237,6 +246,9 @@ class Session:
             result["files"] = files
         if more:
             result["moreFiles"] = more
+        saved = self.display.end() if self.display is not None else None
+        if saved:
+            result["saved"] = saved[:LISTED]
 
     def flush(self):
         """Send on what code's own streams hold, and say which calls were not sent."""

@@ -31,6 +31,13 @@ class Writer:
 
     def write(self, value):
         """Add the repr of a value."""
+        kind = getattr(type(value), "plain", None) if type(value).__module__ == "mcp" else None
+        if kind is not None:
+            self.write(kind(value))
+            if value.content:
+                self.put(" with content ")
+                self.write(list(value.content))
+            return
         kind = type(value)
         if kind in (str, bytes) and len(value) > self.room:
             self.put(repr(value[: self.room + 1])[:-1])
@@ -38,7 +45,11 @@ class Writer:
         if kind in BRACKETS and not (kind is deque and value.maxlen is not None):
             self.items(value, *BRACKETS[kind])
         elif kind is dict:
-            self.pairs(value)
+            held = media(value) if "type" in value else None
+            if held:
+                self.put(held)
+            else:
+                self.pairs(value)
         else:
             self.put(text_of(value))
 
@@ -78,6 +89,19 @@ class Writer:
             return False
         self.open.add(id(value))
         return True
+
+
+def media(block):
+    """Return what stands for an image, a sound or a resource whose bytes are in base64, None for anything else."""
+    kind = block.get("type")
+    held = block.get("resource") if kind == "resource" else block
+    if kind not in ("image", "audio", "resource") or not isinstance(held, dict):
+        return None
+    data, mime = held.get("blob" if kind == "resource" else "data"), held.get("mimeType")
+    if not isinstance(data, str) or not (isinstance(mime, str) or kind == "resource"):
+        return None
+    where = f" {held.get('uri')}"[:200] if kind == "resource" else ""
+    return f"<{kind}{where} {str(mime)[:80]}, {len(data) * 3 // 4 - data[-2:].count('=')} bytes>"
 
 
 def text_of(value):

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence, Set, ValuesView
 
+from _guest.blocks import Block, carry, revive, words
 from _guest.errors import ToolError
 from _guest.shape import resolve
 
@@ -129,29 +130,6 @@ def text_of(data, name, schema):
         ) from None
 
 
-class Block(dict):
-    """One content block of a result that has no plain form."""
-
-    @property
-    def data(self) -> bytes:
-        """The bytes of an image or a sound."""
-        return base64.b64decode(self.get("data") or "")
-
-    def _repr_png_(self):
-        return self.data if self.get("mimeType") == "image/png" else None
-
-    def _repr_jpeg_(self):
-        return self.data if self.get("mimeType") in ("image/jpeg", "image/jpg") else None
-
-    def __repr__(self):
-        if "data" not in self:
-            return super().__repr__()
-        return f"<{self.get('type')} {self.get('mimeType')}, {len(self.get('data') or '') * 3 // 4} bytes>"
-
-
-Block.__module__ = "mcp"
-
-
 def native(result, server, tool):
     """Return the value of a CallToolResult; ToolError if it reports an error."""
     content = result.get("content") or []
@@ -161,12 +139,13 @@ def native(result, server, tool):
         )
     structured = result.get("structuredContent")
     if structured is not None:
+        structured = revive(structured)
         if isinstance(structured, dict) and len(structured) == 1:
             (name, value), *_ = structured.items()
             # A sole text that is the text block again says nothing more than it.
             if name == "result" or isinstance(value, str) and value == words(content):
-                return value
-        return structured
+                return carry(value, structured, content)
+        return carry(structured, structured, content)
     if not content:
         return None
     if len(content) == 1 and content[0].get("type") == "text":
@@ -178,12 +157,7 @@ def parsed(text):
     """Return the value of a text that is a JSON object or array, else the text."""
     if text.lstrip()[:1] in ("{", "["):
         try:
-            return json.loads(text)
+            return revive(json.loads(text))
         except (ValueError, RecursionError):
             pass
     return text
-
-
-def words(content):
-    """Return the text of content blocks."""
-    return "\n".join(block.get("text") or "" for block in content if block.get("type") == "text")

@@ -119,6 +119,7 @@ def prepare():
     # There is no screen, and only /tmp to keep what was worked out once.
     os.environ.setdefault("MPLBACKEND", "Agg")
     os.environ.setdefault("MPLCONFIGDIR", "/tmp/.matplotlib")
+    os.environ.setdefault("XDG_CACHE_HOME", "/tmp/.cache")
     widen()
     # There is no network: pip says so, and does not try five times.
     os.environ.setdefault("PIP_RETRIES", "1")

@@ -88,7 +88,7 @@ func (c *choice) examine(wait time.Duration) [][]check {
 	patients := make([]*patient, len(engines))
 	done := make(chan struct{})
 	for i, e := range engines {
-		patients[i] = &patient{engine: e, spec: spec, own: c.own()}
+		patients[i] = &patient{engine: e, spec: spec, measured: p != nil, own: c.own()}
 		go func() {
 			defer func() { done <- struct{}{} }()
 			defer e.Close()

@@ -18,6 +18,8 @@ type patient struct {
 	spec   sandbox.Spec
 	own    string // name of the bridge's own image
 
+	measured bool // whether the limits of the spec are a profile's, and worth a look
+
 	checks  []check
 	refusal *refusal // nil if the engine is ready
 	absent  bool     // the engine is not there at all
@@ -47,7 +49,10 @@ func (p *patient) examine(ctx context.Context) {
 	}
 	filled := make(chan [2]bool, 1)
 	go func() {
-		stopped, tried := p.fill(ctx)
+		var stopped, tried bool
+		if p.measured {
+			stopped, tried = p.fill(ctx)
+		}
 		filled <- [2]bool{stopped, tried}
 	}()
 	seen, err := p.look(ctx)
@@ -60,7 +65,9 @@ func (p *patient) examine(ctx context.Context) {
 		p.note("python", ok, "version "+seen.Python, "")
 	}
 	p.isolation(seen)
-	p.limits(seen, memory[0], memory[1])
+	if p.measured {
+		p.limits(seen, memory[0], memory[1])
+	}
 }
 
 // refuse notes why the engine is not ready.

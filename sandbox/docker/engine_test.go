@@ -65,7 +65,7 @@ var ordinary = reasons(map[string][]string{
 	"names of sockets in a network namespace of its own": {"abstract_names"},
 	"folders of the image, not of the host":              {"host_folders"},
 	"devices and files that docker makes for every container": {
-		"device_files", "device_by_mount", "host_paths", "mounts_with_setuid", "kernel_version_file", "kernel_files", "core_pattern",
+		"device_files", "device_by_mount", "host_paths", "shared_memory_of_a_device", "larger_socket_buffers", "mounts_with_setuid", "kernel_version_file", "kernel_files", "core_pattern",
 	},
 	"files of its own processes": {"own_memory_as_file", "keep_from_the_oom_killer", "own_user_namespace_map"},
 })

@@ -105,6 +105,31 @@ func (s Subject) memory(t *testing.T) {
 		})
 	}
 	t.Run("of a child", s.memoryOfAChild)
+	for _, name := range []string{"discarded", "trimmed", "bequeathed"} {
+		t.Run(name, func(t *testing.T) { s.memoryHidden(t, e, name) })
+	}
+}
+
+// memoryHidden takes memory that no page table has in the end: it is refused at
+// the limit, or something is killed there.
+func (s Subject) memoryHidden(t *testing.T, e Engine, name string) {
+	b := Start(t, e, s.with(Small), Source(t, "bombs.py"), name)
+	if b.Limits()["memory"] == "" {
+		t.Skip("the engine does not hold the memory here, and says so")
+	}
+	stdout, stderr, exit := Collect(t, b)
+	var got had
+	for _, r := range lines[had](t, stdout[:strings.LastIndexByte(stdout, '\n')+1]) {
+		got = had{max(got.Had, r.Had, r.SoFar), r.How, 0, got.Unlimited || r.Unlimited}
+	}
+	limit := float64(Small.Memory >> 20)
+	t.Logf("limit %v MiB, %v MiB were had (%s); ended with %+v", limit, got.Had, got.How, exit)
+	if got.Unlimited || got.Had > 1.5*limit || !b.OutOfMemory() && got.How != "refused" {
+		t.Errorf("not held\n%s", stderr)
+	}
+	if s.Limits.Whole && got.Had < limit/2 {
+		t.Errorf("only %v MiB were had", got.Had)
+	}
 }
 
 // memoryOfAChild is as in a session: the first process is small, and its child

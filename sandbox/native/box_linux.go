@@ -27,7 +27,7 @@ type box struct {
 	exit sandbox.Exit // set before done is closed
 }
 
-func newBox(process *os.Process, pipes *plumbing, mounts *os.File, h *hold, limits sandbox.Limits) (*box, error) {
+func newBox(process *os.Process, pipes *plumbing, mounts *os.File, h *hold, asking int, limits sandbox.Limits) (*box, error) {
 	b := &box{
 		process: process,
 		stdin:   pipes.stdin,
@@ -43,7 +43,7 @@ func newBox(process *os.Process, pipes *plumbing, mounts *os.File, h *hold, limi
 	}
 	if b.held["memory"] == "watchdog" {
 		var err error
-		if b.watch, err = newWatchdog(process, limits.Memory); err != nil {
+		if b.watch, err = newWatchdog(process, limits.Memory, asking); err != nil {
 			return nil, err
 		}
 	}

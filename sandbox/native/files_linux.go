@@ -33,10 +33,10 @@ func openFiles(pid int) (*files, error) {
 		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) {
 			continue
 		}
-		var st unix.Stat_t
+		var dev string
 		if err == nil {
 			f.mounts = append(f.mounts, fd)
-			err = unix.Fstat(fd, &st)
+			dev, err = deviceOf(fd)
 		}
 		if err != nil {
 			f.close()
@@ -45,9 +45,18 @@ func openFiles(pid int) (*files, error) {
 			}
 			return nil, fmt.Errorf("opening %s of the sandbox, to bound its memory: %w", folder, err)
 		}
-		f.devices = append(f.devices, fmt.Sprintf("%02x:%02x", unix.Major(st.Dev), unix.Minor(st.Dev)))
+		f.devices = append(f.devices, dev)
 	}
 	return f, nil
+}
+
+// deviceOf is what a file is on, as in a memory map.
+func deviceOf(fd int) (string, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%02x:%02x", unix.Major(st.Dev), unix.Minor(st.Dev)), nil
 }
 
 func (f *files) close() {

@@ -69,6 +69,8 @@ func newLandlock(abi int, mounts []stage.Mount) *stage.Landlock {
 		switch {
 		case m.Source == "", isShared(m) && m.Dir:
 			allow(m.Target, l.FS&^(landlockNode|landlockConnect))
+		case m.Target == zero:
+			allow(m.Target, landlockRead)
 		case isDevice(m.Target):
 			allow(m.Target, landlockDevice)
 		case isShared(m):

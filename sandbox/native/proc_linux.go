@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -87,6 +88,14 @@ func resident(pid int) int64 {
 	}
 	pages, _ := strconv.ParseInt(fields[1], 10, 64)
 	return pages * int64(os.Getpagesize())
+}
+
+// worked is how long a thread has run.
+func worked(thread int) time.Duration {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", thread))
+	var ns int64
+	fmt.Sscan(string(text), &ns)
+	return time.Duration(ns)
 }
 
 // proportional is what a process has in memory, with what it shares divided

@@ -3,6 +3,7 @@ package native
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -96,12 +97,31 @@ func assemble() ([]bpf.Instruction, error) {
 		allow.NamesWithCondtions = append(allow.NamesWithCondtions, seccomp.NameWithConditions{Name: name,
 			Conditions: seccomp.ArgumentConditions{{Argument: 0, Operation: seccomp.Equal, Value: value}}})
 	}
+	bits := func(name string, cs ...seccomp.Condition) {
+		allow.NamesWithCondtions = append(allow.NamesWithCondtions, seccomp.NameWithConditions{Name: name, Conditions: cs})
+	}
+	// Of these arguments the kernel looks at the low 32 bits only.
+	except := func(name string, argument uint32, values ...uint64) {
+		cs := []seccomp.Condition{{Argument: argument, Operation: seccomp.LessOrEqual, Value: math.MaxUint32}}
+		for _, v := range values {
+			cs = append(cs, seccomp.Condition{Argument: argument, Operation: seccomp.NotEqual, Value: v})
+		}
+		bits(name, cs...)
+	}
 	for _, option := range options {
 		equal("prctl", option)
 	}
 	// Local sockets only, for asyncio and multiprocessing.
 	equal("socket", unix.AF_UNIX)
 	equal("socketpair", unix.AF_UNIX)
+	// Not what the watchdog could not count: larger buffers of sockets, locks
+	// that belong to no process, or to one that is gone because another shares
+	// its files, and pages of another kind.
+	except("setsockopt", 2, unix.SO_SNDBUF, unix.SO_SNDBUFFORCE)
+	except("fcntl", 1, unix.F_OFD_GETLK, unix.F_OFD_SETLK, unix.F_OFD_SETLKW)
+	bits("mmap", seccomp.Condition{Argument: 3, Operation: seccomp.BitsNotSet, Value: unix.MAP_HUGETLB})
+	bits("clone", seccomp.Condition{Operation: seccomp.BitsNotSet, Value: namespaces | unix.CLONE_FILES})
+	bits("clone", seccomp.Condition{Operation: seccomp.BitsNotSet, Value: namespaces}, seccomp.Condition{Operation: seccomp.BitsSet, Value: unix.CLONE_THREAD})
 	// What clone3 does lies behind a pointer, where a filter cannot look. With
 	// ENOSYS the C library takes clone.
 	absent := seccomp.SyscallGroup{Action: seccomp.ActionErrno | seccomp.Action(unix.ENOSYS), Names: []string{"clone3"}}
@@ -115,8 +135,12 @@ func assemble() ([]bpf.Instruction, error) {
 
 // own tells which system calls have rules of ours in place of the profile's.
 func own(name string) bool {
-	return name == "prctl" || name == "socket" || name == "socketpair" || name == "clone3"
+	return slices.Contains([]string{"prctl", "socket", "socketpair", "clone", "clone3", "setsockopt", "fcntl", "mmap"}, name)
 }
+
+// namespaces are the flags of clone that make new ones.
+const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
+	unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
 func conditions(args []specs.LinuxSeccompArg) (seccomp.ArgumentConditions, error) {
 	var cs seccomp.ArgumentConditions

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"time"
 
@@ -32,7 +33,13 @@ func newPlumbing() (*plumbing, error) {
 		// The child's end must block: Python expects it to, and whether it
 		// does is shared by all who hold it.
 		var fds [2]int
-		if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+		var err error
+		if end.ours == &p.status { // which can bring a descriptor
+			fds, err = unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		} else {
+			err = unix.Pipe2(fds[:], unix.O_CLOEXEC)
+		}
+		if err != nil {
 			p.close()
 			if cause := crowded(err); cause != nil {
 				return nil, cause
@@ -44,7 +51,7 @@ func newPlumbing() (*plumbing, error) {
 			ours, theirs = theirs, ours
 		}
 		p.child[fd] = os.NewFile(uintptr(theirs), end.name)
-		err := unix.SetNonblock(ours, true)
+		err = unix.SetNonblock(ours, true)
 		*end.ours = os.NewFile(uintptr(ours), end.name)
 		if err != nil {
 			p.close()
@@ -105,15 +112,18 @@ func (e *Engine) start(ctx context.Context, cfg *stage.Config, who identity, lim
 		err = cause
 	}
 	var hold *hold
+	asking := -1
 	if err == nil {
-		hold, err = e.bringUp(ctx, process, pipes, cfg, limits)
+		hold, asking, err = e.bringUp(ctx, process, pipes, cfg, limits)
 	}
 	if !stop() && err == nil {
 		err = ctx.Err()
 	}
 	var b *box
 	if err == nil {
-		b, err = newBox(process, pipes, mounts, hold, limits)
+		b, err = newBox(process, pipes, mounts, hold, asking, limits)
+	} else if asking >= 0 {
+		unix.Close(asking)
 	}
 	if err == nil {
 		if e.add(b) {
@@ -135,28 +145,59 @@ func (e *Engine) start(ctx context.Context, cfg *stage.Config, who identity, lim
 }
 
 // bringUp tells the stage what to become, puts it under its limits while it
-// is at it, and returns when the interpreter is being executed.
-func (e *Engine) bringUp(ctx context.Context, process *os.Process, pipes *plumbing, cfg *stage.Config, limits sandbox.Limits) (*hold, error) {
+// is at it, and returns when the interpreter is being executed. Without a hold,
+// the descriptor is of the filter that has the kernel ask; else it is -1.
+func (e *Engine) bringUp(ctx context.Context, process *os.Process, pipes *plumbing, cfg *stage.Config, limits sandbox.Limits) (h *hold, asking int, err error) {
 	// The first to go when the machine runs out of memory. Not every kernel
 	// lets it be said; then it is one among others.
 	os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", process.Pid), []byte("1000"), 0)
 	text := stage.Encode(cfg)
 	// If the stage is gone, it says why on the status pipe.
 	_, sent := pipes.config.Write(append(stage.EncodeNumber(uint64(len(text))), text...))
-	var h *hold
 	if sent == nil {
 		h = e.cgroups.hold(ctx, process, limits)
-		_, sent = pipes.config.Write([]byte{stage.Running})
+		how := []byte{stage.Running}
+		if h == nil {
+			how[0] = stage.Watched
+		}
+		_, sent = pipes.config.Write(how)
 	}
 	pipes.config.Close()
-	status, err := io.ReadAll(io.LimitReader(pipes.status, 1<<16))
-	pipes.status.Close()
-	if len(status) == 1 && status[0] == stage.Running && sent == nil && err == nil {
-		return h, nil
+	status, asking, err := readStatus(pipes.status)
+	if len(status) == 1 && status[0] == stage.Running && sent == nil && err == nil && (h == nil) == (asking >= 0) {
+		return h, asking, nil
 	}
 	var f stage.Failure
 	if stage.Decode(bytes.TrimPrefix(status, []byte{stage.Running}), &f) == nil {
-		return h, refusal(&f)
+		return h, asking, refusal(&f)
 	}
-	return h, refusal(&stage.Failure{Step: "stage", Text: "ended without a word"})
+	return h, asking, refusal(&stage.Failure{Step: "stage", Text: "ended without a word"})
+}
+
+// readStatus reads what the stage says until it is gone, and takes the
+// descriptor that comes with it, if there is one.
+func readStatus(f *os.File) (status []byte, asking int, err error) {
+	asking = -1
+	conn, err := net.FileConn(f)
+	f.Close()
+	if err != nil {
+		return nil, asking, err
+	}
+	defer conn.Close()
+	text, control := make([]byte, 1<<16), make([]byte, unix.CmsgSpace(4))
+	for err == nil && len(status) < 1<<16 {
+		var n, got int
+		n, got, _, _, err = conn.(*net.UnixConn).ReadMsgUnix(text, control)
+		status = append(status, text[:max(n, 0)]...)
+		messages, _ := unix.ParseSocketControlMessage(control[:got])
+		for _, m := range messages {
+			if fds, err := unix.ParseUnixRights(&m); err == nil && len(fds) == 1 && asking < 0 {
+				asking = fds[0]
+			}
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return status, asking, err
 }

@@ -26,6 +26,10 @@ const (
 	writable = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
 )
 
+// zero is a device that gives memory which can be shared to whoever may write
+// to it. Where Landlock cannot forbid that, it is left out.
+const zero = "/dev/zero"
+
 // inodes bounds the files in each tmpfs, since empty ones take no bytes of it.
 const inodes = "16384"
 
@@ -47,8 +51,12 @@ func newTree(py *python, l sandbox.Limits) (*tree, error) {
 		"/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime"} {
 		t.same(path)
 	}
-	for _, name := range []string{"null", "zero", "full", "random", "urandom"} {
-		t.mounts = append(t.mounts, stage.Mount{Source: "/dev/" + name, Target: "/dev/" + name, Attr: device})
+	devices := []string{"/dev/null", "/dev/full", "/dev/random", "/dev/urandom"}
+	if landlockABI() > 0 {
+		devices = append(devices, zero)
+	}
+	for _, path := range devices {
+		t.mounts = append(t.mounts, stage.Mount{Source: path, Target: path, Attr: device})
 	}
 	t.links = append(t.links, stage.Link{Target: "/proc/self/fd", Path: "/dev/fd"})
 	for i, name := range []string{"stdin", "stdout", "stderr"} {
@@ -167,6 +175,10 @@ func newConfig(py *python, who identity, l sandbox.Limits, args []string) (*stag
 	if err != nil {
 		return nil, err
 	}
+	asks, err := sharing()
+	if err != nil {
+		return nil, err
+	}
 	path := "/usr/local/bin:/usr/bin:/bin"
 	if bin := filepath.Dir(py.Executable); !slices.Contains(strings.Split(path, ":"), bin) {
 		path = bin + ":" + path
@@ -187,6 +199,7 @@ func newConfig(py *python, who identity, l sandbox.Limits, args []string) (*stag
 		CPUCount: count,
 		Rlimits:  rlimits(l),
 		Seccomp:  program,
+		Sharing:  asks,
 		Path:     py.Executable,
 		Argv:     append([]string{py.Executable}, args...),
 		// Nothing of the caller's environment, which holds the servers' secrets.

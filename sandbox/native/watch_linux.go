@@ -4,6 +4,8 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // poll is how often the watchdog looks. What a process can touch in this time
@@ -13,24 +15,38 @@ const poll = 50 * time.Millisecond
 // mapText bounds how much of the processes' memory maps is read at each look.
 const mapText = 4 << 20
 
-// A watchdog bounds the memory of all processes of a sandbox together, and of
-// the files in its tmpfs mounts, where no cgroup does: it kills the sandbox.
+// A watchdog bounds the memory of all processes of a sandbox together, of the
+// files in its tmpfs mounts, and of what the kernel holds for it, where no
+// cgroup does: it kills the sandbox.
 type watchdog struct {
-	process *os.Process
-	files   *files
-	limit   int64
-	over    atomic.Bool
-	quit    chan struct{}
-	done    chan struct{}
+	process  *os.Process
+	files    *files
+	shared   *shared
+	listener *listener
+	kernel   kernel
+	limit    int64
+	over     atomic.Bool
+	quit     chan struct{}
+	done     chan struct{}
 }
 
-// newWatchdog is for a sandbox that no code of the guest has run in yet.
-func newWatchdog(process *os.Process, limit int64) (*watchdog, error) {
-	files, err := openFiles(process.Pid)
-	if err != nil {
+// newWatchdog is for a sandbox that no code of the guest has run in yet. The
+// descriptor is of the filter that has the kernel ask; it is the watchdog's.
+func newWatchdog(process *os.Process, limit int64, asking int) (w *watchdog, err error) {
+	w = &watchdog{process: process, kernel: kernel{first: process.Pid, limit: limit}, limit: limit, quit: make(chan struct{}), done: make(chan struct{})}
+	if w.files, err = openFiles(process.Pid); err != nil {
+		unix.Close(asking)
 		return nil, err
 	}
-	w := &watchdog{process: process, files: files, limit: limit, quit: make(chan struct{}), done: make(chan struct{})}
+	if w.shared, err = newShared(process.Pid, limit); err == nil {
+		w.listener, err = newListener(asking, w.shared)
+	}
+	if err != nil {
+		unix.Close(asking)
+		w.files.close()
+		return nil, err
+	}
+	w.files.devices = append(w.files.devices, w.shared.device)
 	go w.run()
 	return w, nil
 }
@@ -43,6 +59,7 @@ func (w *watchdog) close() {
 	}
 	close(w.quit)
 	<-w.done
+	w.listener.close()
 	w.files.close()
 }
 
@@ -72,14 +89,15 @@ func (w *watchdog) run() {
 func (w *watchdog) exceeded() bool {
 	pids := descendants(w.process.Pid)
 	files := w.files.size()
-	total := files
+	kernel := w.kernel.size(pids)
+	total := files + kernel + w.shared.size()
 	for _, pid := range pids {
 		total += resident(pid)
 	}
 	if total <= w.limit {
 		return false
 	}
-	total = files
+	total = files + kernel + w.shared.refresh()
 	left := int64(mapText)
 	for _, pid := range pids {
 		size, shared, ok := proportional(pid)

@@ -57,6 +57,8 @@ var harmless = map[string]string{
 	"abstract_names":                    "of a network namespace with nothing in it",
 	"device_files":                      "podman's: a terminal that is none, masked folders",
 	"host_paths":                        "the kernel's list of mounts; only the runtime could hide it",
+	"shared_memory_of_a_device":         "counted by the cgroup",
+	"larger_socket_buffers":             "counted by the cgroup",
 	"device_by_mount":                   "podman's mounts; the guest cannot make a device",
 	"mounts_with_setuid":                "podman's mounts; no_new_privs makes set-user-id void",
 	"own_user_namespace_map":            "can be opened; writing wants a capability",

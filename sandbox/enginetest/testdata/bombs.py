@@ -170,6 +170,52 @@ def hog_that_hides():
     return hog(lambda: os.execve(tool, [sys.executable, "-I", "-S", "-c", BLOCK], {"PYTHONHOME": sys.base_prefix}))
 
 
+def shared(hide):
+    """Memory that can be shared, in pieces, each of which is then hidden."""
+    kept = []
+    for n in range(200):
+        try:
+            m = mmap.mmap(-1, 4 * MIB)
+        except (OSError, MemoryError):
+            return {"had": 4 * n, "how": "refused"}
+        for at in range(0, len(m), 4096):
+            m[at] = 1
+        kept.append(hide(m) or m)
+        print(json.dumps({"so far": 4 * (n + 1)}), flush=True)
+    time.sleep(5)
+    return {"unlimited": True}
+
+
+def discard(m):
+    """The pages are in no page table any more."""
+    m.madvise(mmap.MADV_DONTNEED)
+
+
+def trim(m):
+    """All but one page is unmapped, which keeps the others."""
+    import ctypes
+    libc = ctypes.CDLL(None)
+    at = ctypes.c_char.from_buffer(m)
+    libc.munmap(ctypes.c_void_p(ctypes.addressof(at) + 4096), ctypes.c_size_t(len(m) - 4096))
+    return at
+
+
+def bequeath(m):
+    """Only a child has it, and does not touch it."""
+    if not bequeath.children or len(bequeath.pieces) == 16:
+        bequeath.pieces = []
+    bequeath.pieces.append(m)
+    if len(bequeath.pieces) == 16:
+        bequeath.children += 1
+        if os.fork() == 0:
+            signal.pause()
+        for piece in bequeath.pieces:
+            piece.close()
+
+
+bequeath.children, bequeath.pieces = 0, []
+
+
 def processors():
     return {"had": len(os.sched_getaffinity(0)), "how": "affinity"}
 
@@ -178,6 +224,7 @@ bombs = {
     "tmp": lambda: disk("/tmp"), "workspace": lambda: disk("/workspace"), "shm": lambda: disk("/dev/shm"),
     "one file": one_file, "inodes": lambda: inodes("/workspace"), "forks": forks, "threads": threads, "files": descriptors,
     "heap": heap, "private": lambda: map_of(mmap.MAP_PRIVATE, False), "shared": lambda: map_of(mmap.MAP_SHARED, True),
+    "discarded": lambda: shared(discard), "trimmed": lambda: shared(trim), "bequeathed": lambda: shared(bequeath),
     "pipes": pipes, "hog": hog, "hidden hog": hog_that_hides, "processors": processors,
 }
 print(json.dumps(bombs[sys.argv[1]]()), flush=True)

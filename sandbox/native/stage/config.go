@@ -14,19 +14,23 @@ const Name = "bridge-sandbox"
 // The descriptors that the parent hands over beside stdin, stdout and stderr.
 const (
 	// ConfigFD brings the Config: its length as a number of the encoding, the
-	// encoding, and later one more byte when the parent has put the process
-	// under its limits and Python may run. An early end means that the parent
-	// is gone.
+	// encoding, and later one more byte, Running or Watched, when the parent has
+	// put the process under its limits and Python may run. An early end means
+	// that the parent is gone.
 	ConfigFD = 3
 
-	// StatusFD takes one Running byte just before the interpreter is
-	// executed, or an encoded Failure, or one after the other. It closes when
-	// the interpreter runs.
+	// StatusFD is a local socket. It takes one Running byte just before the
+	// interpreter is executed, or an encoded Failure, or one after the other.
+	// With Watched, a descriptor of the filter that asks goes with the byte. It
+	// closes when the interpreter runs.
 	StatusFD = 4
 )
 
 // Running is written to StatusFD when nothing is left but to execute Python.
 const Running = '.'
+
+// Watched is Running for a process that has the filter Sharing as well.
+const Watched = '?'
 
 // Config says what the sandbox is made of.
 type Config struct {
@@ -41,6 +45,7 @@ type Config struct {
 	CPUCount uint64   // how many of them to run on
 	Rlimits  []Rlimit
 	Seccomp  string // an array of struct sock_filter
+	Sharing  string // another, which asks the parent
 	Path     string
 	Argv     []string
 	Env      []string
@@ -115,6 +120,7 @@ func (c *Config) code(x *coder) {
 	x.number(&c.CPUCount)
 	each(x, &c.Rlimits, func(r *Rlimit) { x.number(&r.Resource); x.number(&r.Value) })
 	x.text(&c.Seccomp)
+	x.text(&c.Sharing)
 	x.text(&c.Path)
 	each(x, &c.Argv, x.text)
 	each(x, &c.Env, x.text)

@@ -88,14 +88,18 @@ func become() error {
 	}
 	// All the memory above was the parent's to pay; from here on the guest is
 	// under its limits, or does not start.
-	if _, err := io.ReadFull(config, make([]byte, 1)); err != nil {
+	how := make([]byte, 1)
+	if _, err := io.ReadFull(config, how); err != nil {
 		return &Failure{Step: "config", Text: "the parent is gone"}
+	}
+	if how[0] != Watched {
+		c.Sharing = ""
 	}
 	if err := sys("close_range", sysCloseRange, 3, 1<<31-1, closeRangeCloexec); err != nil {
 		return err
 	}
 	runtime.KeepAlive(config)
-	return exe.run(c.Rlimits, c.Seccomp)
+	return exe.run(c.Rlimits, c.Sharing, c.Seccomp)
 }
 
 func read(r io.Reader) (*Config, error) {
@@ -142,14 +146,23 @@ func newCommand(c *Config) (*command, error) {
 // is allocated before the first of them, and from there to the interpreter
 // nothing is done but system calls that neither allocate nor let another
 // goroutine in.
-func (e *command) run(limits []Rlimit, filter string) error {
+func (e *command) run(limits []Rlimit, sharing, filter string) error {
 	if len(filter) == 0 || len(filter)%8 != 0 {
 		return &Failure{Step: "seccomp", Text: "no filter"}
 	}
-	prog := &struct {
-		len    uint16
-		filter unsafe.Pointer
-	}{uint16(len(filter) / 8), unsafe.Pointer(unsafe.StringData(filter))}
+	program := func(filter string) *sockFprog {
+		if filter == "" {
+			return nil
+		}
+		return &sockFprog{uint16(len(filter) / 8), unsafe.Pointer(unsafe.StringData(filter))}
+	}
+	l := &last{sharing: program(sharing), filter: program(filter), running: [1]byte{Running}, rights: syscall.UnixRights(0)}
+	l.iov = syscall.Iovec{Base: &l.running[0], Len: 1}
+	l.message = syscall.Msghdr{Iov: &l.iov, Iovlen: 1}
+	if l.sharing != nil {
+		l.message.Control = &l.rights[0]
+		l.message.Controllen = uint64(len(l.rights))
+	}
 	pairs := make([][2]uint64, len(limits))
 	for i, l := range limits {
 		value, err := lowered(l)
@@ -158,27 +171,52 @@ func (e *command) run(limits []Rlimit, filter string) error {
 		}
 		pairs[i] = [2]uint64{value, value}
 	}
-	running := &[1]byte{Running}
-	step, errno := e.last(limits, pairs, unsafe.Pointer(prog), unsafe.Pointer(running))
+	step, errno := e.last(limits, pairs, l)
+	runtime.KeepAlive(sharing)
 	runtime.KeepAlive(filter)
-	runtime.KeepAlive(prog)
-	runtime.KeepAlive(running)
+	runtime.KeepAlive(l)
 	return refused(step, errno)
+}
+
+// sockFprog is struct sock_fprog.
+type sockFprog struct {
+	len    uint16
+	filter unsafe.Pointer
+}
+
+// last is what the last system calls are given.
+type last struct {
+	sharing, filter *sockFprog // sharing may be nil
+	running         [1]byte
+	iov             syscall.Iovec
+	rights          []byte
+	message         syscall.Msghdr
 }
 
 // last makes the system calls after which there is no way back. It returns
 // what was refused.
-func (e *command) last(limits []Rlimit, pairs [][2]uint64, prog, running unsafe.Pointer) (string, syscall.Errno) {
+func (e *command) last(limits []Rlimit, pairs [][2]uint64, l *last) (string, syscall.Errno) {
 	for i := range limits {
 		_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, 0, uintptr(limits[i].Resource), uintptr(unsafe.Pointer(&pairs[i])), 0, 0, 0)
 		if errno != 0 {
 			return "setrlimit", errno
 		}
 	}
-	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetSeccomp, seccompModeFilter, uintptr(prog), 0, 0, 0); errno != 0 {
+	if l.sharing != nil {
+		number := uintptr(sysSeccompAMD64)
+		if runtime.GOARCH == "arm64" {
+			number = sysSeccompARM64
+		}
+		fd, _, errno := syscall.RawSyscall(number, seccompSetModeFilter, seccompNewListener, uintptr(unsafe.Pointer(l.sharing)))
+		if errno != 0 {
+			return "seccomp that asks", errno
+		}
+		*(*int32)(unsafe.Pointer(&l.rights[syscall.CmsgLen(0)])) = int32(fd)
+	}
+	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetSeccomp, seccompModeFilter, uintptr(unsafe.Pointer(l.filter)), 0, 0, 0); errno != 0 {
 		return "seccomp", errno
 	}
-	syscall.RawSyscall(syscall.SYS_WRITE, StatusFD, uintptr(running), 1)
+	syscall.RawSyscall(syscall.SYS_SENDMSG, StatusFD, uintptr(unsafe.Pointer(&l.message)), syscall.MSG_NOSIGNAL)
 	_, _, errno := syscall.RawSyscall(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(e.path)),
 		uintptr(unsafe.Pointer(&e.argv[0])), uintptr(unsafe.Pointer(&e.envv[0])))
 	return e.step, errno

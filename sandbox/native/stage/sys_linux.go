@@ -21,10 +21,12 @@ const (
 	sysLandlockRestrictSelf  = 446
 )
 
-// One that is older, and differs.
+// Those that are older, and differ.
 const (
-	sysGetcpuAMD64 = 309
-	sysGetcpuARM64 = 168
+	sysGetcpuAMD64  = 309
+	sysGetcpuARM64  = 168
+	sysSeccompAMD64 = 317
+	sysSeccompARM64 = 277
 )
 
 // Constants of the kernel's headers that package syscall does not know.
@@ -52,6 +54,8 @@ const (
 	prCapAmbient         = 47
 	prCapAmbientClearAll = 4
 	seccompModeFilter    = 2
+	seccompSetModeFilter = 1
+	seccompNewListener   = 8
 	capabilityVersion3   = 0x20080522
 
 	landlockRulePathBeneath = 1

@@ -160,7 +160,7 @@ func hostFindings(t *testing.T) []finding {
 	if unified() {
 		all = append(all, finding{"cgroups", "(ok  |warn)", "version 2.*", ""}) // and what mends it
 	} else {
-		all = append(all, finding{"cgroups", "warn", "version 1; native, and rootless engines, cannot use them to limit memory, processors and processes",
+		all = append(all, finding{"cgroups", "warn", "version 1; native, and rootless engines, cannot use them to limit memory, processors and processes; native's watchdog does not count all that the kernel holds for a sandbox",
 			"boot with systemd.unified_cgroup_hierarchy=1 on the kernel's command line"})
 	}
 	ids := "not needed by root"

@@ -78,12 +78,12 @@ func cgroups(f native.Facts) check {
 	case f.Cgroup == "2" && f.Delegate != "":
 		return check{"cgroups", ok, "version 2; a part of the tree is the bridge's to divide", ""}
 	case f.Cgroup == "2":
-		return check{"cgroups", warn, "version 2, of which nothing is given to the bridge; native limits memory by a watchdog and rlimits",
+		return check{"cgroups", warn, "version 2, of which nothing is given to the bridge; native limits memory by a watchdog and rlimits, which do not count all that the kernel holds for it",
 			"systemd-run --user --scope -p Delegate=yes bridge …, or log in with a systemd of your own: sudo loginctl enable-linger $USER"}
 	case f.Cgroup == "":
-		return check{"cgroups", warn, "none; native limits memory by a watchdog and rlimits", "mount -t cgroup2 none /sys/fs/cgroup"}
+		return check{"cgroups", warn, "none; native limits memory by a watchdog and rlimits, which do not count all that the kernel holds for it", "mount -t cgroup2 none /sys/fs/cgroup"}
 	}
-	return check{"cgroups", warn, "version 1; native, and rootless engines, cannot use them to limit memory, processors and processes",
+	return check{"cgroups", warn, "version 1; native, and rootless engines, cannot use them to limit memory, processors and processes; native's watchdog does not count all that the kernel holds for a sandbox",
 		"boot with systemd.unified_cgroup_hierarchy=1 on the kernel's command line"}
 }
 

@@ -165,7 +165,11 @@ func (g *gate) send(ctx context.Context, run *record, a *attempt, r *reservation
 	}
 	a.set(inFlight)
 	a.sent = time.Now()
-	result, err := g.upstream.Call(ctx, a.server.Name, a.tool, a.args)
+	var heard func(upstream.Progress)
+	if run.stream != nil {
+		heard = func(p upstream.Progress) { run.stream(CallStream, said(a.name(), p, a.rule), 0) }
+	}
+	result, err := g.upstream.Follow(ctx, a.server.Name, a.tool, a.args, heard)
 	if err != nil {
 		a.set(outcome(err))
 		failure := serverError(err, a.rule)

@@ -33,6 +33,7 @@ type record struct {
 	servers   []mount         // those that this run may use
 	over      <-chan struct{} // closed when the run has ended or was stopped
 	confirmer *confirmer
+	stream    Stream // nil if nobody wants to hear of it
 	kept      *kept
 	entry     *entry        // of the run, in the audit log
 	used      ledger        // of the budgets per run

@@ -30,7 +30,7 @@ func asksByResult(ctx context.Context) bool {
 
 // askByRequest is how to ask the client of a request by requests to it.
 func askByRequest(ctx context.Context) Ask {
-	c, ok := server.ClientSessionFromContext(ctx).(*conn)
+	c, ok := server.ClientSessionFromContext(ctx).(*turn)
 	capabilities := mcp.ClientCapabilities{}
 	if ok {
 		capabilities = c.GetClientCapabilities()

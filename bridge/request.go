@@ -19,8 +19,12 @@ type Request struct {
 }
 
 // Stream is given the output of a run as it comes. The stream is "stdout",
-// "stderr" or "background"; skipped bytes were left out before text.
+// "stderr" or "background"; skipped bytes were left out before text. What servers
+// say of calls, a line each, is a stream of its own, which is no output.
 type Stream func(stream, text string, skipped int64)
+
+// CallStream is the stream of what servers say of calls.
+const CallStream = "calls"
 
 // parseRequest decodes the arguments of a tools/call strictly. Its errors are
 // for the agent: they say what would have been right.

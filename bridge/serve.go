@@ -119,6 +119,7 @@ type message struct {
 	Params struct {
 		RequestID    json.RawMessage `json:"requestId"`
 		RequestState string          `json:"requestState"`
+		Meta         json.RawMessage `json:"_meta"`
 	} `json:"params"`
 	Result json.RawMessage          `json:"result"`
 	Error  *mcp.JSONRPCErrorDetails `json:"error"`
@@ -244,8 +245,13 @@ func (c *conn) request(ctx context.Context, m message, line []byte, give func(an
 	}
 	c.mu.Unlock()
 
+	t := &turn{conn: c}
+	if m.Method == "tools/call" {
+		t.progress = newProgress(c, m.Params.Meta, heartbeat)
+	}
 	c.work.Go(func() {
 		defer answered()
+		defer t.progress.close()
 		defer c.forget(id, len(line), cancel)
 		if run {
 			defer func() { c.mu.Lock(); c.waiting--; c.mu.Unlock(); close(ended) }()
@@ -266,7 +272,8 @@ func (c *conn) request(ctx context.Context, m message, line []byte, give func(an
 				return
 			}
 		}
-		response := c.server.HandleMessage(rctx, line)
+		response := c.server.HandleMessage(c.server.WithContext(rctx, t), line)
+		t.progress.close()
 		if rctx.Err() != nil {
 			response = nil // cancelled: the specification wants none
 		}

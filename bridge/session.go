@@ -165,7 +165,7 @@ func (s *session) run(ctx context.Context, r Request, stream Stream, ask Ask) *R
 		s.used, o.used = true, true
 		s.count++
 		s.mu.Unlock()
-		run := &record{profile: p, mounted: mounted, servers: servers, kept: kept, entry: entry}
+		run := &record{profile: p, mounted: mounted, servers: servers, kept: kept, entry: entry, stream: stream}
 		err := s.execute(ctx, o.box, r, run, stream, ask, report)
 		var gone *sandbox.Loss
 		if err == nil {

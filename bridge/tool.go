@@ -74,6 +74,7 @@ func schema(p *policy.Profile) json.RawMessage {
 
 // runPython answers a tools/call.
 func (b *Bridge) runPython(ctx context.Context, call mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	progress := progressOf(ctx)
 	if call.Params.RequestState != "" {
 		return b.resume(ctx, call.Params.RequestState, call.Params.InputResponses), nil
 	}
@@ -89,8 +90,6 @@ func (b *Bridge) runPython(ctx context.Context, call mcp.CallToolRequest) (*mcp.
 	if err != nil {
 		return b.toolResult((&Report{Profile: p}).invalid(err)), nil
 	}
-	progress := newProgress(ctx, call)
-	defer progress.close()
 	if asksByResult(ctx) {
 		return b.suspendable(ctx, r, progress.stream()), nil
 	}

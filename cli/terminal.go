@@ -64,6 +64,9 @@ func newTerminal() *terminal {
 
 // write is given what the code prints as it comes.
 func (t *terminal) write(stream, text string, skipped int64) {
+	if stream == bridge.CallStream {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {

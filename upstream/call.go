@@ -15,7 +15,7 @@ type callParams struct {
 }
 
 // call calls a tool. The time of a start is not the call's.
-func (s *server) call(ctx context.Context, tool string, args json.RawMessage) (json.RawMessage, error) {
+func (s *server) call(ctx context.Context, tool string, args json.RawMessage, heard func(Progress)) (json.RawMessage, error) {
 	args = bytes.TrimSpace(args)
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
@@ -30,13 +30,18 @@ func (s *server) call(ctx context.Context, tool string, args json.RawMessage) (j
 	if err != nil {
 		return nil, err
 	}
-	result, err := s.ask(ctx, c, tool, "tools/call", callParams{Name: tool, Arguments: args, Meta: c.meta})
+	send := func() (json.RawMessage, error) {
+		meta, stop := c.follow(heard)
+		defer stop()
+		return s.ask(ctx, c, tool, "tools/call", callParams{Name: tool, Arguments: args, Meta: meta})
+	}
+	result, err := send()
 	if errors.Is(err, errSession) {
 		// A server over HTTP has forgotten the session, and refused the call.
 		if c, err = s.live(ctx); err != nil {
 			return nil, err
 		}
-		result, err = s.ask(ctx, c, tool, "tools/call", callParams{Name: tool, Arguments: args, Meta: c.meta})
+		result, err = send()
 	}
 	if err != nil {
 		return nil, err

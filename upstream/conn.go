@@ -66,9 +66,11 @@ type conn struct {
 	cause   error         // why, to be read after dead
 	removed chan struct{} // closed when nobody is given the connection any more
 
-	mu     sync.Mutex // guards closed, and over against work that begins too late
-	closed bool
-	over   sync.WaitGroup
+	mu       sync.Mutex // guards closed, and over against work that begins too late, and what follows
+	closed   bool
+	over     sync.WaitGroup
+	followed map[int64]func(Progress) // by the token of the request
+	tokens   int64
 }
 
 // newConn makes a connection without a link. Either watch or close must
@@ -131,8 +133,11 @@ func (c *conn) request(ctx context.Context, method string, params any) (json.Raw
 
 // notified hears a notification. It runs in the read loop and must not wait.
 func (c *conn) notified(m *envelope) {
-	if m.Method == string(mcp.MethodNotificationToolsListChanged) {
+	switch m.Method {
+	case string(mcp.MethodNotificationToolsListChanged):
 		c.changes.Add(1)
+	case "notifications/progress":
+		c.progressed(m.Params)
 	}
 }
 

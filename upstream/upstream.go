@@ -122,11 +122,17 @@ func (s *Set) Tools(ctx context.Context, server string) ([]Tool, error) {
 // object; nil is the empty one. A call is sent at most once. Its errors are of
 // type *Error; a result whose isError is true is not one.
 func (s *Set) Call(ctx context.Context, server, tool string, args json.RawMessage) (json.RawMessage, error) {
+	return s.Follow(ctx, server, tool, args, nil)
+}
+
+// Follow is Call for whoever wants to hear of the call's progress. The function
+// must not wait; nil is Call.
+func (s *Set) Follow(ctx context.Context, server, tool string, args json.RawMessage, heard func(Progress)) (json.RawMessage, error) {
 	srv, err := s.lookup(server)
 	if err != nil {
 		return nil, err
 	}
-	return srv.call(ctx, tool, args)
+	return srv.call(ctx, tool, args, heard)
 }
 
 // Starting are the names of the servers that are being started, sorted.

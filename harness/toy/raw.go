@@ -59,9 +59,29 @@ func written(m message) rawBytes {
 	return text
 }
 
-// rawTools are the definitions of the tools that rawHandlers answer.
-func rawTools() []server.ServerTool {
+// steps says how far it is, if the client wants to be told.
+func steps(srv *server.MCPServer) server.ToolHandlerFunc {
+	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if req.Params.Meta == nil || req.Params.Meta.ProgressToken == nil {
+			return mcp.NewToolResultText("nobody asked"), nil
+		}
+		count := req.GetInt("count", 0)
+		for i := range count {
+			srv.SendNotificationToClient(ctx, "notifications/progress", map[string]any{
+				"progressToken": req.Params.Meta.ProgressToken, "progress": i + 1, "total": count, "message": req.GetString("message", ""),
+			})
+		}
+		return mcp.NewToolResultText("told"), nil
+	}
+}
+
+// rawTools are the definitions of the tools that rawHandlers answer, and of
+// others that real servers have and most tests do not want.
+func rawTools(srv *server.MCPServer) []server.ServerTool {
 	return []server.ServerTool{
+		{Tool: mcp.NewTool("steps", mcp.WithDescription("Say how far it is, step by step."),
+			mcp.WithInteger("count", mcp.Required(), mcp.Description("How many steps.")),
+			mcp.WithString("message", mcp.Description("What to say of each."))), Handler: steps(srv)},
 		{Tool: mcp.NewTool("raw", mcp.WithDescription("Answer with a result as it is given."),
 			mcp.WithAny("result", mcp.Required(), mcp.Description("The whole CallToolResult."))), Handler: echo},
 		{Tool: mcp.NewTool("refuse", mcp.WithDescription("Answer with a JSON-RPC error."),

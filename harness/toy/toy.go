@@ -56,7 +56,7 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.ignoreStdin, "ignore-stdin", false, "read nothing after the first call")
 	f.BoolVar(&o.stubborn, "stubborn", false, "ignore SIGTERM, SIGINT and the end of input")
 	f.BoolVar(&o.modern, "modern", false, "refuse initialize: speak 2026-07-28 only")
-	f.BoolVar(&o.raw, "raw", false, "have the tools raw, refuse, write and ask, which answer with what they are given; over HTTP write alone works")
+	f.BoolVar(&o.raw, "raw", false, "have the tools raw, refuse, write and ask, which answer with what they are given, and steps; over HTTP write and steps alone work")
 	f.BoolVar(&o.chatter, "chatter", false, "write lines to stdout that are no messages")
 	f.StringVar(&o.daemon, "daemon", "", "leave a process behind that ignores signals and input, its pid in this `file`")
 	f.StringVar(&o.asDaemon, "as-daemon", "", "be that process")
@@ -149,7 +149,7 @@ func newServer(o options) *server.MCPServer {
 	srv := server.NewMCPServer("toy", "1.0.0", opts...)
 	srv.AddTools(tools()...)
 	if o.raw {
-		srv.AddTools(rawTools()...)
+		srv.AddTools(rawTools(srv)...)
 	}
 	if o.oddTool {
 		srv.AddTools(oddTool())

@@ -12,7 +12,7 @@ AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 COROUTINE = 0x80  # inspect.CO_COROUTINE, without inspect
 SOURCES = 2000  # runs whose source is kept for tracebacks and inspect
 
-PROMPT = re.compile(r"[ \t]*(?:>>>|\.\.\.)(?: |(?=\n|$))")
+PROMPT = re.compile(r"[ \t]*(?:>>> ?|\.\.\.(?: |(?=\n|$)))")
 NOTHING = object()
 
 
@@ -21,10 +21,7 @@ class Program:
 
     def __init__(self, code, filename):
         tree, lines = parse(code, filename)
-        last = None
-        if tree.body and isinstance(tree.body[-1], ast.Expr) and not silenced(lines, tree.body[-1]):
-            last = ast.Expression(tree.body.pop().value)
-        self.calls = last is not None and isinstance(last.body, ast.Call)
+        last, self.calls, self.quiet = take_last(tree.body, lines)
         self.body = compile(tree, filename, "exec", AWAIT, dont_inherit=True) if tree.body else None
         flags = AWAIT | (self.body.co_flags & ast_future_flags() if self.body else 0)
         self.last = compile(last, filename, "eval", flags, dont_inherit=True) if last else None
@@ -35,10 +32,10 @@ class Program:
         return any(code and code.co_flags & COROUTINE for code in (self.body, self.last))
 
     def run(self, namespace):
-        """Run code that does not await; return the last expression's value or NOTHING."""
+        """Run code that does not await; return the last expression's value."""
         if self.body:
             exec(self.body, namespace)
-        return eval(self.last, namespace) if self.last else NOTHING
+        return eval(self.last, namespace) if self.last else None
 
     async def run_async(self, namespace):
         """Run code that awaits."""
@@ -50,13 +47,36 @@ class Program:
                 value = await value
         if self.forgets(value):
             value = await value
-        return value if self.last else NOTHING
+        return self.shown(value)
+
+    def shown(self, value):
+        """Return the value of the last expression, or NOTHING if it is not to be shown."""
+        return NOTHING if self.quiet else value
 
     def forgets(self, value):
         """Tell whether the last expression is a call whose value was to be awaited, as that of main() is."""
         if isinstance(value, types.CoroutineType):
             return self.calls and value.cr_frame is not None and value.cr_await is None and not value.cr_running
         return self.calls and hasattr(value, "_asyncio_future_blocking")
+
+
+def take_last(body, lines):
+    """Take the last expression out of statements.
+
+    Returns it, whether it is a call, and whether its value is none to show: it
+    has a semicolon, or is the last under if __name__ == "__main__".
+    """
+    node = body[-1] if body else None
+    if isinstance(node, ast.Expr):
+        body.pop()
+        return ast.Expression(node.value), isinstance(node.value, ast.Call), silenced(lines, node)
+    if isinstance(node, ast.If) and not node.orelse and ast.unparse(node.test) == "__name__ == '__main__'":
+        call = getattr(node.body[-1], "value", None)
+        if isinstance(node.body[-1], ast.Expr) and isinstance(call, ast.Call):
+            node.body[-1] = ast.copy_location(ast.Pass(), call)
+            guarded = ast.IfExp(node.test, call, ast.copy_location(ast.Constant(None), call))
+            return ast.Expression(ast.copy_location(guarded, call)), True, True
+    return None, False, True
 
 
 def parse(code, filename):

@@ -182,7 +182,7 @@ class Session:
             made = self.loop.tasks() - before if self.loop is not None else None
             if made:
                 self.loop.run(self.loop.wait(made, before))
-            return value
+            return program.shown(value)
         finally:
             sys.settrace(None)
             sys.setprofile(None)

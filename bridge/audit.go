@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -52,6 +53,7 @@ type entry struct {
 type unsent struct {
 	Server   string `json:"server,omitempty"`
 	Tool     string `json:"tool,omitempty"`
+	Resource string `json:"resource,omitempty"`
 	Decision string `json:"decision,omitempty"`
 	Denied   string `json:"denied,omitempty"`
 	Rule     string `json:"rule,omitempty"`
@@ -103,12 +105,13 @@ type callRecord struct {
 	head
 	Call          int             `json:"call,omitempty"` // its number in the run, if it was written down before it was sent
 	Server        string          `json:"server"`
-	Tool          string          `json:"tool"`
-	Decision      string          `json:"decision"`         // "allow" or "deny"; "none" if nobody was asked
-	Denied        string          `json:"denied,omitempty"` // by what: see denial
-	Rule          string          `json:"rule,omitempty"`   // its place
-	Outcome       string          `json:"outcome"`          // as in Call.State
-	Error         string          `json:"error,omitempty"`  // its kind, as code is told
+	Tool          string          `json:"tool,omitempty"`
+	Resource      string          `json:"resource,omitempty"` // the URI of one that is read
+	Decision      string          `json:"decision"`           // "allow" or "deny"; "none" if nobody was asked
+	Denied        string          `json:"denied,omitempty"`   // by what: see denial
+	Rule          string          `json:"rule,omitempty"`     // its place
+	Outcome       string          `json:"outcome"`            // as in Call.State
+	Error         string          `json:"error,omitempty"`    // its kind, as code is told
 	ArgumentBytes int             `json:"argumentBytes"`
 	ResultBytes   int             `json:"resultBytes"`
 	Arguments     json.RawMessage `json:"arguments,omitempty"` // if the profile wants them
@@ -214,7 +217,7 @@ func (e *entry) sending(a *attempt) error {
 // call writes down a call of the run.
 func (e *entry) call(a *attempt) {
 	record := e.record(a)
-	kind := unsent{record.Server, record.Tool, record.Decision, record.Denied, record.Rule, record.Error}
+	kind := unsent{record.Server, record.Tool, record.Resource, record.Decision, record.Denied, record.Rule, record.Error}
 	if a.sent.IsZero() && e.repeats(kind) {
 		return
 	}
@@ -245,7 +248,7 @@ func (e *entry) repeats(kind unsent) bool {
 // record is that of a call, as far as it is known.
 func (e *entry) record(a *attempt) callRecord {
 	record := callRecord{
-		head: e.head, Call: a.number, Server: clip(a.server.Name), Tool: clip(a.tool), Decision: "allow", Outcome: a.state,
+		head: e.head, Call: a.number, Server: clip(a.server.Name), Tool: clip(a.tool), Resource: a.uri, Decision: "allow", Outcome: a.state,
 		ArgumentBytes: len(a.args), ResultBytes: a.bytes,
 	}
 	record.Kind, record.Time, record.Seconds = "call", a.began, time.Since(a.began).Seconds()
@@ -265,7 +268,7 @@ func (e *entry) record(a *attempt) callRecord {
 	if at != (policy.Pos{}) {
 		record.Rule = at.String()
 	}
-	if e.wants.Arguments && len(a.args) <= maxWritten && utf8.Valid(a.args) && json.Valid(a.args) {
+	if e.wants.Arguments && a.uri == "" && len(a.args) <= maxWritten && utf8.Valid(a.args) && json.Valid(a.args) {
 		record.Arguments = a.args
 	}
 	return record
@@ -283,8 +286,10 @@ func denial(a *attempt) (by string, at policy.Pos) {
 	switch {
 	case errors.As(a.denied, &unknown):
 		return "server", policy.Pos{}
-	case errors.As(a.denied, &denied) && denied.Reason != "":
+	case errors.As(a.denied, &denied) && denied.Reason != "" && !denied.Resource:
 		return "arguments", denied.Pos
+	case errors.As(a.denied, &denied) && denied.Resource:
+		return "resource", denied.Pos
 	case errors.As(a.denied, &denied):
 		return "tool", denied.Pos
 	case errors.As(a.err, &refused) && refused.Kind == "policy" && a.sent.IsZero():
@@ -305,7 +310,7 @@ func (e *entry) write(at time.Time, record any) error {
 	}
 	attrs := []any{"err", err, "session", e.Session, "run", e.Run, "sha256", e.SHA256}
 	if c, ok := record.(callRecord); ok {
-		attrs = append(attrs, "server", c.Server, "tool", c.Tool, "decision", c.Decision, "outcome", c.Outcome)
+		attrs = append(attrs, "server", c.Server, "tool", cmp.Or(c.Tool, c.Resource), "decision", c.Decision, "outcome", c.Outcome)
 	}
 	e.audit.log.Error("a record could not be written to the audit log", attrs...)
 	return err

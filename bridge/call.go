@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,10 +14,12 @@ import (
 	"bridge/upstream"
 )
 
-// attempt is one tools/call that code asked for, and what became of it.
+// attempt is one tools/call, or resources/read, that code asked for, and what
+// became of it.
 type attempt struct {
 	server mount
 	tool   string
+	uri    string          // of the resource, which is read; then there is no tool
 	args   json.RawMessage // as they are sent, once the policy has allowed them
 	rule   policy.Rule     // that allows it; the zero one if none does
 	began  time.Time
@@ -30,14 +33,24 @@ type attempt struct {
 	set func(state string) // notes it in the run's record, too
 }
 
-func (a *attempt) name() string { return a.server.Name + "." + a.tool }
+func (a *attempt) name() string {
+	if a.uri != "" {
+		return fmt.Sprintf("resource %s of %s", clip(a.uri), a.server.Name)
+	}
+	return a.server.Name + "." + a.tool
+}
 
 // call makes one tools/call if the policy allows it.
 func (g *gate) call(ctx context.Context, run *record, name, tool string, args json.RawMessage) (any, error) {
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	a := &attempt{tool: tool, args: args, began: time.Now(), state: neverSent}
+	return g.attempt(ctx, run, name, &attempt{tool: tool, args: args})
+}
+
+// attempt makes a call, or reads a resource, if the policy allows it.
+func (g *gate) attempt(ctx context.Context, run *record, name string, a *attempt) (any, error) {
+	a.began, a.state = time.Now(), neverSent
 	s, err := g.server(run, name)
 	if err != nil {
 		a.server.Name, a.err = name, err
@@ -48,7 +61,7 @@ func (g *gate) call(ctx context.Context, run *record, name, tool string, args js
 		return nil, err
 	}
 	a.server = s
-	note := run.add(s.Name, tool)
+	note := run.add(s.Name, cmp.Or(a.tool, a.uri))
 	a.set = func(state string) { a.state = state; note(state) }
 	result, err := g.try(ctx, run, a)
 	a.bytes, a.err = len(result), err
@@ -63,7 +76,7 @@ func (g *gate) call(ctx context.Context, run *record, name, tool string, args js
 func (g *gate) ended(run *record, a *attempt) {
 	run.entry.call(a)
 	level := slog.LevelDebug
-	attrs := []any{"server", a.server.Name, "tool", clip(a.tool), "state", a.state, "after", time.Since(a.began).Round(time.Microsecond), "bytes", a.bytes}
+	attrs := []any{"server", a.server.Name, "tool", clip(cmp.Or(a.tool, a.uri)), "state", a.state, "after", time.Since(a.began).Round(time.Microsecond), "bytes", a.bytes}
 	if a.rule.Pos != (policy.Pos{}) {
 		attrs = append(attrs, "rule", a.rule.Pos)
 	}
@@ -78,15 +91,19 @@ func (g *gate) ended(run *record, a *attempt) {
 // rules, the server's own word on the tool, the budgets, a person, and a turn.
 func (g *gate) try(ctx context.Context, run *record, a *attempt) (json.RawMessage, error) {
 	s, tool := a.server, a.tool
-	// First, so that the policy is not asked about names without end.
-	if err := g.misspelt(ctx, run, s, tool); err != nil {
-		return nil, err
+	if a.uri == "" {
+		// First, so that the policy is not asked about names without end.
+		if err := g.misspelt(ctx, run, s, tool); err != nil {
+			return nil, err
+		}
 	}
 	if err := g.check(run, a); err != nil {
 		return nil, err
 	}
-	if err := g.known(ctx, run, a); err != nil {
-		return nil, err
+	if a.uri == "" {
+		if err := g.known(ctx, run, a); err != nil {
+			return nil, err
+		}
 	}
 	budgets := shares(run.profile, s.Name, a.rule)
 	reserved, err := g.budget.reserve(g.denied(run, a), run.used, budgets, a.args)
@@ -118,6 +135,12 @@ func (g *gate) try(ctx context.Context, run *record, a *attempt) (json.RawMessag
 
 // check asks the policy.
 func (g *gate) check(run *record, a *attempt) error {
+	if a.uri != "" {
+		if a.rule, a.denied = run.profile.CheckRead(a.server.Name, a.uri); a.denied != nil {
+			return refuse("policy", "%v", a.denied)
+		}
+		return nil
+	}
 	decision, err := run.profile.CheckCall(a.server.Name, a.tool, a.args)
 	if err != nil {
 		a.denied = err
@@ -169,7 +192,13 @@ func (g *gate) send(ctx context.Context, run *record, a *attempt, r *reservation
 	if run.stream != nil {
 		heard = func(p upstream.Progress) { run.stream(CallStream, said(a.name(), p, a.rule), 0) }
 	}
-	result, err := g.upstream.Follow(ctx, a.server.Name, a.tool, a.args, heard)
+	var result json.RawMessage
+	var err error
+	if a.uri != "" {
+		result, err = g.upstream.Read(ctx, a.server.Name, a.uri)
+	} else {
+		result, err = g.upstream.Follow(ctx, a.server.Name, a.tool, a.args, heard)
+	}
 	if err != nil {
 		a.set(outcome(err))
 		failure := serverError(err, a.rule)

@@ -48,7 +48,33 @@ func rewritten(result json.RawMessage, rule policy.Rule) (json.RawMessage, error
 			return nil, err
 		}
 	}
-	return redactedFields(fields, rule.Result.Redact, "content", "isError", "resultType")
+	if raw, ok := fields["contents"]; ok { // of a resource
+		if err := json.Unmarshal(raw, &content); err != nil {
+			return nil, err
+		}
+		var err error
+		for i, part := range content {
+			if content[i], err = rewrittenPart(part, rule); err != nil {
+				return nil, err
+			}
+		}
+		if fields["contents"], err = encoded(content); err != nil {
+			return nil, err
+		}
+	}
+	return redactedFields(fields, rule.Result.Redact, "content", "contents", "isError", "resultType")
+}
+
+// rewrittenPart is one of the contents of a resource.
+func rewrittenPart(part json.RawMessage, rule policy.Rule) (json.RawMessage, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(part, &fields); err != nil {
+		return nil, err
+	}
+	if size := len(fields["blob"]); size > 0 && !rule.Result.Images {
+		return leftOut("resource", size, rule)
+	}
+	return redactedFields(fields, rule.Result.Redact, "blob")
 }
 
 // rewrittenBlock is one block of content. What is in base64, as images are, is

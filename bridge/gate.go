@@ -68,6 +68,7 @@ func (g *gate) serve(ctx context.Context, method string, params json.RawMessage)
 	var p struct {
 		Server    string          `json:"server"`
 		Tool      string          `json:"tool"`
+		URI       string          `json:"uri"`
 		Arguments json.RawMessage `json:"arguments"`
 		Query     string          `json:"query"`
 		Limit     int             `json:"limit"`
@@ -77,7 +78,7 @@ func (g *gate) serve(ctx context.Context, method string, params json.RawMessage)
 	if err := json.Unmarshal(params, &p); err != nil {
 		return nil, refuse("invalid", "malformed parameters of %q", clip(method))
 	}
-	if err := bounded(p.Server, p.Tool, p.Query, p.Servers); err != nil {
+	if err := bounded(p.Server, p.Tool, p.URI, p.Query, p.Servers); err != nil {
 		return nil, err
 	}
 	switch method {
@@ -87,6 +88,10 @@ func (g *gate) serve(ctx context.Context, method string, params json.RawMessage)
 		return g.tools(ctx, run, p.Server, p.Anew)
 	case "tool":
 		return g.tool(ctx, run, p.Server, p.Tool)
+	case "resources":
+		return g.resources(ctx, run, p.Server)
+	case "resource":
+		return g.resource(ctx, run, p.Server, p.URI)
 	case "search":
 		return g.search(ctx, run, p.Query, p.Limit, p.Servers)
 	case "servers":
@@ -114,6 +119,7 @@ func (n *nameList) UnmarshalJSON(list []byte) error {
 
 const (
 	maxName    = 512  // bytes of a server's or tool's name
+	maxURI     = 2048 // bytes of a resource's
 	maxQuery   = 1000 // bytes of a search
 	maxServers = 1000 // names in a search
 )
@@ -121,12 +127,14 @@ const (
 // bounded refuses what is longer than anybody would send in earnest. What the
 // gate does with a name or a query takes time and memory of the host, which
 // no limit of the sandbox covers.
-func bounded(server, tool, query string, servers []string) error {
+func bounded(server, tool, uri, query string, servers []string) error {
 	switch {
 	case len(server) > maxName:
 		return refuse("invalid", "a server's name of %d bytes; at most %d", len(server), maxName)
 	case len(tool) > maxName:
 		return refuse("invalid", "a tool's name of %d bytes; at most %d", len(tool), maxName)
+	case len(uri) > maxURI:
+		return refuse("invalid", "a resource's URI of %d bytes; at most %d", len(uri), maxURI)
 	case len(query) > maxQuery:
 		return refuse("invalid", "a search of %d bytes; at most %d", len(query), maxQuery)
 	case len(servers) > maxServers:

@@ -44,9 +44,19 @@ Limits of profile %q: memory %s, %s, %d processes, /workspace %s, /tmp %s; a run
 - find a tool: `+"`await runtime.search_tool_docs(\"words\", limit=5)`"+`
 - its arguments: `+"`await runtime.query_tool_docs(\"%[1]s\")`, `help(mcp_%[1]s.TOOL)`"+`
 - call it: `+"`result = await mcp_%[1]s.TOOL(name=value)`"+`; with `+"`asyncio.gather`"+` up to %[2]d at once
-- errors: `+"`mcp.ToolError`, `mcp.PolicyError`, `mcp.ServerError`"+`
-`, a, max(p.Parallel, 1))
+%[3]s- errors: `+"`mcp.ToolError`, `mcp.PolicyError`, `mcp.ServerError`"+`
+`, a, max(p.Parallel, 1), reads(p, servers))
 	return b.String()
+}
+
+// reads says how resources are read, if any can be.
+func reads(p *policy.Profile, servers []mount) string {
+	for _, s := range servers {
+		if p.ReadsResources(s.Name) {
+			return fmt.Sprintf("- its resources: `await runtime.list_resources(%q)`, `await runtime.read_resource(%q, uri)`\n", s.Name, s.Name)
+		}
+	}
+	return ""
 }
 
 // list names the servers, as far as there is room.

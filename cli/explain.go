@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 	"text/tabwriter"
 
@@ -18,17 +19,18 @@ func newExplain() *cobra.Command {
 	var c choice
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "explain [SERVER[.TOOL [JSON]]]",
+		Use:   "explain [SERVER[.TOOL [JSON]] | SERVER URI]",
 		Short: "tell what a profile allows, and which rule says so",
 		Long: `Explain shows a profile as it is in force: each value, and what has set it: a place
 in the policy, a variable of the environment, or nothing ("default"). With a
-server it shows the rules of its tools. With a tool it shows the rules that the
-tool has, and what they come to together.
+server it shows the rules of its tools, and of its resources. With a tool it shows
+the rules that the tool has, and what they come to together.
 
 With arguments, as a JSON object (- reads it from stdin), it decides on that call
 as is done when code makes it, and exits with 0 if the call is allowed and with 1
 if it is denied. What only the server or a person can tell, such as whether a tool
-is as its rule wants it, is not asked.`,
+is as its rule wants it, is not asked. With the URI of a resource it decides on
+reading that.`,
 		Example: `  bridge explain --profile strict
   bridge explain --profile strict github
   bridge explain --profile strict github.create_issue '{"owner": "acme", "repo": "site"}'`,
@@ -37,7 +39,9 @@ is as its rule wants it, is not asked.`,
 			case len(args) > 2:
 				return usagef("unexpected argument %q", args[2])
 			case len(args) == 2 && !strings.Contains(args[0], "."):
-				return usagef("arguments are those of a tool: SERVER.TOOL JSON")
+				if uri, err := url.Parse(args[1]); err != nil || uri.Scheme == "" {
+					return usagef("arguments are those of a tool: SERVER.TOOL JSON")
+				}
 			}
 			return nil
 		},
@@ -84,6 +88,8 @@ type explanation struct {
 	Server    string            `json:"server,omitempty"`
 	Servers   map[string][]rule `json:"servers,omitempty"`
 	Tool      string            `json:"tool,omitempty"`
+	Resource  string            `json:"resource,omitempty"`
+	Resources map[string][]rule `json:"resources,omitempty"` // rules, by server
 	Rules     []rule            `json:"rules,omitempty"`
 	Together  string            `json:"together,omitempty"` // what the rules of a tool come to
 	Allowed   *bool             `json:"allowed,omitempty"`
@@ -103,7 +109,7 @@ func explained(p *policy.Profile, args []string, stdin io.Reader) (*explanation,
 	e := &explanation{Profile: p.Name, Pos: p.Pos().String()}
 	if len(args) == 0 {
 		e.Settings = p.Settings()
-		e.Servers = map[string][]rule{}
+		e.Servers, e.Resources = map[string][]rule{}, map[string][]rule{}
 		for _, s := range p.Servers {
 			list, err := p.Rules(s.Name)
 			if err != nil {
@@ -111,14 +117,28 @@ func explained(p *policy.Profile, args []string, stdin io.Reader) (*explanation,
 			}
 			e.names = append(e.names, s.Name)
 			e.Servers[s.Name] = placed(list)
+			if list, _ = p.ResourceRules(s.Name); len(list) > 0 {
+				e.Resources[s.Name] = placed(list)
+			}
 		}
 		return e, nil
 	}
 	var ofTool bool
 	e.Server, e.Tool, ofTool = strings.Cut(args[0], ".")
-	if !ofTool {
+	switch {
+	case !ofTool && len(args) == 2:
+		e.Resource = args[1]
+		rule, err := p.CheckRead(e.Server, e.Resource)
+		if err == nil {
+			e.Decision = fmt.Sprintf("resource %s of %s: allowed by profile %q (%s)", e.Resource, e.Server, p.Name, rule.Pos)
+		}
+		return e, e.decide(err, nil)
+	case !ofTool:
 		list, err := p.Rules(e.Server)
 		e.Rules = placed(list)
+		if list, _ = p.ResourceRules(e.Server); len(list) > 0 {
+			e.Resources = map[string][]rule{e.Server: placed(list)}
+		}
 		return e, err
 	}
 	if len(args) < 2 {
@@ -180,10 +200,18 @@ func (e *explanation) print(w io.Writer) {
 		for _, name := range e.names {
 			fmt.Fprintf(w, "\nserver %s\n", name)
 			printRules(w, e.Servers[name], false)
+			if list := e.Resources[name]; len(list) > 0 {
+				fmt.Fprintf(w, "resources of %s\n", name)
+				printRules(w, list, false)
+			}
 		}
 		return
 	}
 	printRules(w, e.Rules, true)
+	if list := e.Resources[e.Server]; len(list) > 0 {
+		fmt.Fprintln(w, "resources")
+		printRules(w, list, true)
+	}
 	if len(e.Rules) > 1 && e.Tool != "" {
 		fmt.Fprintf(w, "together %s\n", e.Together)
 	}

@@ -22,6 +22,8 @@ type liveServer struct {
 	place      string // where it was found, if it is not the policy's own
 	state      string // the folder with the logins
 	tools      []upstream.Tool
+	reads      bool                // a profile has rules for its resources
+	resources  *upstream.Resources // nil if none has
 	err        error
 }
 
@@ -64,6 +66,7 @@ func live(ctx context.Context, cmd *cobra.Command, p *policy.Policy, log *slog.L
 				s = &liveServer{definition: d, place: c.discovery.place(d.Name), state: folder}
 				servers[key] = s
 			}
+			s.reads = s.reads || profile.ReadsResources(d.Name)
 			mounts[name] = append(mounts[name], s)
 		}
 	}
@@ -88,7 +91,9 @@ func startAll(ctx context.Context, servers map[string]*liveServer, log *slog.Log
 			if s.state != "" {
 				set.Keep(s.state)
 			}
-			s.tools, s.err = set.Current(ctx, s.definition.Name)
+			if s.tools, s.err = set.Current(ctx, s.definition.Name); s.err == nil && s.reads {
+				s.resources, s.err = set.Resources(ctx, s.definition.Name)
+			}
 		})
 	}
 	work.Wait()
@@ -118,10 +123,26 @@ func (s *liveServer) findings(p *policy.Policy, profile *policy.Profile) []findi
 	for _, m := range mistakes {
 		list = append(list, found(m, "error"))
 	}
+	if s.resources != nil {
+		warnings = append(warnings, profile.LiveResources(name, named(s.resources.Resources, "uri"), named(s.resources.Templates, "uriTemplate"))...)
+	}
 	for _, w := range warnings {
 		list = append(list, found(w, "warning"))
 	}
 	return list
+}
+
+// named are the texts that entries of a list have in a field.
+func named(entries []json.RawMessage, field string) []string {
+	var names []string
+	for _, raw := range entries {
+		var fields map[string]any
+		json.Unmarshal(raw, &fields)
+		if name, ok := fields[field].(string); ok {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // sorted is the findings in the order of their places. What is the same for

@@ -95,6 +95,7 @@ type logged struct {
 	Profile   string          `json:"profile"`
 	Server    string          `json:"server"`
 	Tool      string          `json:"tool"`
+	Resource  string          `json:"resource"`
 	Decision  string          `json:"decision"`
 	Denied    string          `json:"denied"`
 	Rule      string          `json:"rule"`
@@ -116,17 +117,18 @@ type (
 
 // change is a call that would now be decided otherwise.
 type change struct {
-	File    string `json:"file"`
-	Line    int    `json:"line"`
-	Time    string `json:"time"`
-	Profile string `json:"profile"`
-	Server  string `json:"server"`
-	Tool    string `json:"tool"`
-	Was     string `json:"was"` // "allow" or "deny"
-	WasRule string `json:"wasRule,omitempty"`
-	Now     string `json:"now"`
-	Rule    string `json:"rule,omitempty"`
-	Message string `json:"message,omitempty"` // of the denial
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Time     string `json:"time"`
+	Profile  string `json:"profile"`
+	Server   string `json:"server"`
+	Tool     string `json:"tool,omitempty"`
+	Resource string `json:"resource,omitempty"`
+	Was      string `json:"was"` // "allow" or "deny"
+	WasRule  string `json:"wasRule,omitempty"`
+	Now      string `json:"now"`
+	Rule     string `json:"rule,omitempty"`
+	Message  string `json:"message,omitempty"` // of the denial
 }
 
 // run decides on all logs and returns the exit status.
@@ -227,7 +229,7 @@ func (r *replay) call(path string, line int, l logged) {
 	if p == nil || l.Decision == "none" {
 		return // nobody was asked then: there is no such tool
 	}
-	if l.Arguments == nil {
+	if l.Arguments == nil && l.Resource == "" {
 		r.WithoutArguments++
 		if p.ReadsArguments(l.Server, l.Tool) {
 			r.Undecided++
@@ -236,13 +238,23 @@ func (r *replay) call(path string, line int, l logged) {
 	}
 	// What came after the rules then would have come after them now.
 	c := change{
-		File: path, Line: line, Time: l.Time, Profile: p.Name, Server: l.Server, Tool: l.Tool,
+		File: path, Line: line, Time: l.Time, Profile: p.Name, Server: l.Server, Tool: l.Tool, Resource: l.Resource,
 		Was: "deny", WasRule: l.Rule, Now: "allow",
 	}
 	if l.Decision == "allow" || l.Denied == "later" {
 		c.Was = "allow"
 	}
-	rule, err := p.CheckCall(l.Server, l.Tool, l.Arguments)
+	var rule policy.Rule
+	var err error
+	what := l.Server + "." + l.Tool
+	if l.Resource != "" {
+		what = fmt.Sprintf("resource %s of %s", l.Resource, l.Server)
+		rule, err = p.CheckRead(l.Server, l.Resource)
+	} else {
+		var d policy.Decision
+		d, err = p.CheckCall(l.Server, l.Tool, l.Arguments)
+		rule = d.Rule
+	}
 	at := rule.Pos
 	if err != nil {
 		c.Now, c.Message = "deny", err.Error()
@@ -263,7 +275,7 @@ func (r *replay) call(path string, line int, l logged) {
 	case err != nil:
 		fmt.Fprintf(r.out, "%s:%d: now denied: %v\n", path, line, err)
 	default:
-		fmt.Fprintf(r.out, "%s:%d: now allowed: %s.%s (%s)\n", path, line, l.Server, l.Tool, at)
+		fmt.Fprintf(r.out, "%s:%d: now allowed: %s (%s)\n", path, line, what, at)
 	}
 }
 

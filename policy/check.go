@@ -84,19 +84,20 @@ func (p *Profile) unknown(server string) error {
 
 // A Denial is a call that no rule allows.
 type Denial struct {
-	Server  string
-	Tool    string
-	Profile string
-	Pos     Pos      // of the rules that do not allow it
-	Allows  []string // what they do allow, in the order of the policy
-	Reason  string   // what is wrong with the call, where a rule is for its tool
+	Server   string
+	Tool     string // or the URI of a resource
+	Resource bool
+	Profile  string
+	Pos      Pos      // of the rules that do not allow it
+	Allows   []string // what they do allow, in the order of the policy
+	Reason   string   // what is wrong with the call, where a rule is for its tool
 }
 
 // Error says what was denied, by what, and what would have been allowed.
 func (d *Denial) Error() string {
 	const most = 8
 	if d.Reason != "" {
-		return fmt.Sprintf("%s.%s: denied by profile %q (%s): %s", shorten(d.Server), shorten(d.Tool), d.Profile, d.Pos, d.Reason)
+		return fmt.Sprintf("%s: denied by profile %q (%s): %s", d.subject(), d.Profile, d.Pos, d.Reason)
 	}
 	allows := "nothing"
 	if n := len(d.Allows); n > most {
@@ -104,7 +105,7 @@ func (d *Denial) Error() string {
 	} else if n > 0 {
 		allows = strings.Join(d.Allows, ", ")
 	}
-	return fmt.Sprintf("%s.%s: denied by profile %q (%s); it allows %s", shorten(d.Server), shorten(d.Tool), d.Profile, d.Pos, allows)
+	return fmt.Sprintf("%s: denied by profile %q (%s); it allows %s", d.subject(), d.Profile, d.Pos, allows)
 }
 
 // An UnknownServer is a server that the profile does not mount.

@@ -37,10 +37,13 @@ func (l *loader) cross() {
 				text, _ := refusal([]string{"servers"}, name, nil)
 				l.mistake(l.posOf(mount), at, "%s", text)
 			}
-			l.crossTools(mount, append(at, "tools"))
+			l.crossTools(mount, append(slices.Clip(at), "tools"))
+			l.crossTools(mount, append(slices.Clip(at), "resources"))
 		}
 		for names, mount := range patterns(lookup(v, "servers")) {
-			l.crossTools(mount, append(slices.Clip(path), "servers", l.pattern(names).written, "tools"))
+			at := append(slices.Clip(path), "servers", l.pattern(names).written)
+			l.crossTools(mount, append(slices.Clip(at), "tools"))
+			l.crossTools(mount, append(slices.Clip(at), "resources"))
 		}
 	}
 }
@@ -152,11 +155,12 @@ func (l *loader) crossMounts(mounts setting, path []string) {
 	}
 }
 
-// crossTools finds tools that are open with "...". CUE would allow every name
+// crossTools finds tools, or resources, that are open with "...". CUE would allow every name
 // of them; who means that can say so where it is seen. And it finds what the
 // rules of tools cannot have.
 func (l *loader) crossTools(mount cue.Value, path []string) {
-	tools := lookup(mount, "tools")
+	field := path[len(path)-1]
+	tools := lookup(mount, field)
 	if tools.IncompleteKind() != cue.StructKind {
 		return
 	}
@@ -171,7 +175,7 @@ func (l *loader) crossTools(mount cue.Value, path []string) {
 	for name, rule := range fields(tools) {
 		l.crossRule(rule, append(slices.Clip(path), name))
 	}
-	closed := l.ctx.CompileString("close(tools)", cue.Scope(mount))
+	closed := l.ctx.CompileString("close("+field+")", cue.Scope(mount))
 	if !closed.Allows(cue.AnyString) {
 		return
 	}
@@ -184,7 +188,7 @@ func (l *loader) crossTools(mount cue.Value, path []string) {
 			return
 		}
 	}
-	l.mistake(l.posOf(tools), path, `"..." would allow every tool: write [_]: {} if that is meant`)
+	l.mistake(l.posOf(tools), path, `"..." would allow every %s: write [_]: {} if that is meant`, strings.TrimSuffix(field, "s"))
 }
 
 // crossRule finds sums of arguments that are not named, or that the rule lets

@@ -120,8 +120,13 @@ func (p *Profile) Rules(server string) ([]RuleText, error) {
 	if !ok {
 		return nil, p.unknown(server)
 	}
+	return m.texts(), nil
+}
+
+// texts are the rules, in the order of the policy.
+func (m *mount) texts() []RuleText {
 	if m.merger == nil {
-		return nil, nil
+		return nil
 	}
 	m.merger.mu.Lock()
 	defer m.merger.mu.Unlock()
@@ -133,7 +138,7 @@ func (p *Profile) Rules(server string) ([]RuleText, error) {
 		list = append(list, m.patterns[i].ruling.text(m.patterns[i].written))
 	}
 	slices.SortFunc(list, func(a, b RuleText) int { return m.merger.compare(a.Pos, b.Pos) })
-	return list, nil
+	return list
 }
 
 // RulesFor are those of the server's rules that a tool has, by its name and by

@@ -54,6 +54,9 @@ func (l *loader) spelt() string {
 			for tool := range fields(mount, "tools") {
 				is("#Tool", "profiles", profile, "servers", server, "tools", tool)
 			}
+			for uri := range fields(mount, "resources") {
+				is("#Resource", "profiles", profile, "servers", server, "resources", uri)
+			}
 		}
 	}
 	return b.String()

@@ -27,7 +27,7 @@ func kind(path []string) string {
 		return "profile"
 	case n == 3 && path[0] == "servers":
 		return path[2] // env or headers, among others
-	case n == 6 && path[2] == "servers" && path[4] == "tools":
+	case n == 6 && path[2] == "servers" && (path[4] == "tools" || path[4] == "resources"):
 		return "rule"
 	}
 	return ""
@@ -68,7 +68,7 @@ func wants(path []string, text string) string {
 		return ""
 	case path[0] == "servers":
 		return wantsOfServer(path[2:], text)
-	case path[0] == "profiles" && n > 6 && path[2] == "servers" && path[4] == "tools":
+	case path[0] == "profiles" && n > 6 && path[2] == "servers" && (path[4] == "tools" || path[4] == "resources"):
 		return wantsOfRule(path[6:], text)
 	case path[0] == "profiles":
 		return wantsOfProfile(path[2:], text)

@@ -10,15 +10,19 @@ import (
 )
 
 // A mount is a server as a profile mounts it: which of its tools may be
-// called.
+// called. Its resources are a table of the same kind, of the URIs that may be
+// read.
 type mount struct {
 	pos      Pos // of its tools, or where it is mounted without any
+	longest  int // bytes of a name that a pattern can allow
 	budget   Budget
 	names    map[string]ruling
 	patterns []pattern // in the order of the files
 	merger   *merger   // of patterns that match the same tool
 	asker    *asker    // decides in place of the patterns, if it is there
 	allows   []string  // the rules as a denial lists them
+
+	resources *mount // nil for resources themselves
 }
 
 // A pattern is a rule for all tools with names that it matches.
@@ -38,7 +42,7 @@ func (m *mount) rule(tool string) (ruling, bool) {
 	if r, ok := m.names[tool]; ok {
 		return r, true
 	}
-	if len(tool) > maxName {
+	if len(tool) > m.longest {
 		return ruling{}, false
 	}
 	if m.asker != nil {
@@ -67,8 +71,12 @@ func (m *mount) rule(tool string) (ruling, bool) {
 	return m.merger.merge(set, tool), true
 }
 
-// maxName is the length of the longest tool's name that a pattern can allow.
-const maxName = 512
+// The lengths of the longest names of tools, and of the longest URIs, that a
+// pattern can allow.
+const (
+	maxName = 512
+	maxURI  = 2048
+)
 
 // matches reports whether the tool has a name of the pattern.
 func (p *pattern) matches(tool string) bool {
@@ -84,8 +92,16 @@ func (p *pattern) matches(tool string) bool {
 // mount works out the rules of a mounted server. v is the user's own value: the
 // schema allows every name of a tool.
 func (l *loader) mount(server string, v cue.Value) *mount {
-	m := &mount{pos: l.posOf(v), budget: l.budget(setting{written: v}), names: map[string]ruling{}}
-	tools := lookup(v, "tools")
+	m := l.table(server, v, "tools", maxName)
+	m.budget = l.budget(setting{written: v})
+	m.resources = l.table(server+"\x00resources", v, "resources", maxURI)
+	return m
+}
+
+// table works out the rules of one of a mount's fields.
+func (l *loader) table(server string, v cue.Value, field string, longest int) *mount {
+	m := &mount{pos: l.posOf(v), longest: longest, names: map[string]ruling{}}
+	tools := lookup(v, field)
 	if !tools.Exists() {
 		return m
 	}

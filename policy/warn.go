@@ -134,24 +134,34 @@ func (w *warner) folders(mounts setting, path []string) {
 func (w *warner) mount(server string, v cue.Value, path []string, profile setting) {
 	w.budget(setting{written: v}, path, profile)
 	m := w.loader.mount(server, v)
-	if len(m.names)+len(m.patterns) == 0 {
+	if len(m.names)+len(m.patterns)+len(m.resources.names)+len(m.resources.patterns) == 0 {
 		w.warn(w.posOf(v), path, "no tool of this server is allowed: tools: [_]: {} would allow every one")
 		return
 	}
-	path = append(slices.Clip(path), "tools")
+	w.table(server, m, lookup(v, "tools"), append(slices.Clip(path), "tools"), profile)
+	path = append(slices.Clip(path), "resources")
+	w.table(server, m.resources, lookup(v, "resources"), path, profile)
+	for _, p := range m.resources.patterns {
+		if p.re != nil && !spelling(p.re).before {
+			w.warn(p.Pos, append(slices.Clip(path), p.written), "it matches anywhere in a URI, in what follows ? or # as well: begin it with ^")
+		}
+	}
+}
+
+// table goes on to the rules of a server's tools, or resources.
+func (w *warner) table(server string, m *mount, tools cue.Value, path []string, profile setting) {
 	for name, rule := range m.names {
-		w.rule(server, rule, w.toolValue(v, name), append(slices.Clip(path), name), profile)
+		w.rule(server, rule, toolValue(tools, name), append(slices.Clip(path), name), profile)
 	}
 	for _, p := range m.patterns {
 		w.rule(server, p.ruling, p.body, append(slices.Clip(path), p.written), profile)
 	}
-	w.overlaps(m, v, path)
+	w.overlaps(m, tools, path)
 }
 
 // toolValue is what the policy says of a tool by its name, whether it is there
 // or would only have to be.
-func (w *warner) toolValue(mount cue.Value, name string) cue.Value {
-	tools := lookup(mount, "tools")
+func toolValue(tools cue.Value, name string) cue.Value {
 	if v := lookup(tools, name); v.Exists() {
 		return v
 	}
@@ -210,7 +220,7 @@ func (w *warner) inOrder(s setting, path []string) {
 func number(s setting) string { return plainNumber(s.fraction()) }
 
 // overlaps finds rules that others leave without effect, or never fulfilled.
-func (w *warner) overlaps(m *mount, v cue.Value, path []string) {
+func (w *warner) overlaps(m *mount, tools cue.Value, path []string) {
 	for i, p := range m.patterns {
 		at := append(slices.Clip(path), p.written)
 		if p.re != nil && matchesNothing(p.re.String()) {
@@ -236,7 +246,7 @@ func (w *warner) overlaps(m *mount, v cue.Value, path []string) {
 		if rule.bad != "" {
 			w.warn(rule.Pos, at, "it allows no call: %s", rule.bad)
 		}
-		w.exempt(m, name, w.toolValue(v, name), at)
+		w.exempt(m, name, toolValue(tools, name), at)
 	}
 }
 

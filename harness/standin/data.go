@@ -19,9 +19,11 @@ import (
 // data is a stand-in in CUE or JSON: tools by name, or a list of them as
 // tools/list gives it. Of each tool, result or error is what it answers; in CUE
 // that may use args, which are the arguments of the call. One with neither
-// answers with its arguments.
+// answers with its arguments. Resources are by their URIs, each a text or what
+// resources/read gives of one.
 type data struct {
 	list []definition
+	read []resource
 
 	mu     sync.Mutex // guards the values, which CUE evaluates as they are used
 	ctx    *cue.Context
@@ -51,17 +53,43 @@ func readData(file string) (*data, error) {
 		return nil, worded(err)
 	}
 	tools := v.LookupPath(cue.ParsePath("tools"))
-	if !tools.Exists() {
+	resources := v.LookupPath(cue.ParsePath("resources"))
+	if !tools.Exists() && !resources.Exists() {
 		return nil, fmt.Errorf("%s: no tools: write tools: {NAME: {result: …}}", file)
 	}
-	if err := d.read(tools); err != nil {
+	if err := d.take(tools); tools.Exists() && err != nil {
+		return nil, worded(err)
+	}
+	if err := d.takeResources(resources); err != nil {
 		return nil, worded(err)
 	}
 	return d, nil
 }
 
-// read takes in the tools.
-func (d *data) read(tools cue.Value) error {
+// takeResources takes in the resources, if there are any.
+func (d *data) takeResources(resources cue.Value) error {
+	if !resources.Exists() {
+		return nil
+	}
+	fields, err := resources.Fields()
+	if err != nil {
+		return err
+	}
+	for fields.Next() {
+		r := resource{MIMEType: "text/plain"}
+		if text, err := fields.Value().String(); err == nil {
+			r.Text = &text
+		} else if err := fields.Value().Decode(&r); err != nil {
+			return err
+		}
+		r.URI = fields.Selector().Unquoted()
+		d.read = append(d.read, r)
+	}
+	return nil
+}
+
+// take takes in the tools.
+func (d *data) take(tools cue.Value) error {
 	if list, err := tools.List(); err == nil {
 		for list.Next() {
 			name, err := list.Value().LookupPath(cue.ParsePath("name")).String()
@@ -140,6 +168,8 @@ func property(v cue.Value) object {
 }
 
 func (d *data) tools() []definition { return d.list }
+
+func (d *data) resources() []resource { return d.read }
 
 func (d *data) call(_ context.Context, tool string, args json.RawMessage) (json.RawMessage, error) {
 	d.mu.Lock()

@@ -19,10 +19,11 @@ var runner string
 // python is a stand-in in Python: the functions of a file, in a process of the
 // host's python3.
 type python struct {
-	list   []definition
-	cmd    *exec.Cmd
-	in     io.WriteCloser
-	exited chan struct{}
+	list     []definition
+	readable []resource
+	cmd      *exec.Cmd
+	in       io.WriteCloser
+	exited   chan struct{}
 
 	mu      sync.Mutex // guards what follows
 	next    int
@@ -63,17 +64,21 @@ func startPython(file string) (*python, error) {
 	return p, nil
 }
 
-// greet reads the first line, which lists the tools.
+// greet reads the first line, which lists the tools, and the resources.
 func (p *python) greet(lines *bufio.Reader) error {
 	line, err := lines.ReadBytes('\n')
 	if err != nil {
 		return errors.New("python3 ended before it listed its tools")
 	}
-	var tools []json.RawMessage
-	if err := json.Unmarshal(line, &tools); err != nil {
+	var all struct {
+		Tools     []json.RawMessage `json:"tools"`
+		Resources []resource        `json:"resources"`
+	}
+	if err := json.Unmarshal(line, &all); err != nil {
 		return err
 	}
-	for _, text := range tools {
+	p.readable = all.Resources
+	for _, text := range all.Tools {
 		var named struct {
 			Name string `json:"name"`
 		}
@@ -114,6 +119,8 @@ func (p *python) read(lines *bufio.Reader) {
 }
 
 func (p *python) tools() []definition { return p.list }
+
+func (p *python) resources() []resource { return p.readable }
 
 func (p *python) call(ctx context.Context, tool string, args json.RawMessage) (json.RawMessage, error) {
 	c, err := p.send(tool, args)

@@ -1,6 +1,6 @@
 """Carries a stand-in that is written in Python: the functions of a file are the tools of a server.
 
-The first line of stdout lists the tools. Then each line of stdin is a call,
+The first line of stdout lists the tools and the resources. Then each line of stdin is a call,
 {"id", "tool", "args"}, and each further line of stdout what one has come to,
 {"id", "value"} or {"id", "error"}. Calls run side by side. What the file prints goes
 to stderr.
@@ -8,11 +8,15 @@ to stderr.
 A function is a tool unless its name begins with "_": its parameters are the
 arguments, its docstring the description. The decorator ``tool`` adds to the
 definition: ``@tool(name="create-issue", annotations={"readOnlyHint": True})``.
+
+A dict ``RESOURCES`` has what can be read, text or bytes by URI.
 """
 
 import asyncio
+import base64
 import inspect
 import json
+import mimetypes
 import os
 import sys
 import threading
@@ -32,8 +36,8 @@ def tool(**definition):
     return mark
 
 
-def load(path: str) -> dict:
-    """Run the file and give its functions by the names of their tools."""
+def load(path: str) -> "tuple[dict, list]":
+    """Run the file and give its functions by the names of their tools, and its resources."""
     name = os.path.splitext(os.path.basename(path))[0]
     space = {"__name__": name, "__file__": path, "tool": tool}
     with open(path, encoding="utf-8") as file:
@@ -42,7 +46,15 @@ def load(path: str) -> dict:
     for key, value in space.items():
         if inspect.isfunction(value) and value.__module__ == name and not key.startswith("_"):
             found[getattr(value, "definition", {}).get("name", key)] = value
-    return found
+    return found, [resource_of(uri, value) for uri, value in space.get("RESOURCES", {}).items()]
+
+
+def resource_of(uri: str, value) -> dict:
+    """Give a resource as resources/read does."""
+    if isinstance(value, bytes):
+        kind = mimetypes.guess_type(uri)[0] or "application/octet-stream"
+        return {"uri": uri, "mimeType": kind, "blob": base64.b64encode(value).decode()}
+    return {"uri": uri, "mimeType": "text/plain", "text": str(value)}
 
 
 def schema_of(hint) -> dict:
@@ -91,8 +103,9 @@ def main() -> None:
             out.write(line + "\n")
             out.flush()
 
-    functions = load(sys.argv[1])
-    say([define(name, function) for name, function in functions.items()])
+    functions, resources = load(sys.argv[1])
+    tools = [define(name, function) for name, function in functions.items()]
+    say({"tools": tools, "resources": resources})
 
     def answer(call: dict) -> None:
         try:

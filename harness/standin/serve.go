@@ -24,6 +24,7 @@ type message struct {
 	Params struct {
 		ProtocolVersion string          `json:"protocolVersion"`
 		Name            string          `json:"name"`
+		URI             string          `json:"uri"`
 		Arguments       json.RawMessage `json:"arguments"`
 	} `json:"params"`
 }
@@ -37,7 +38,7 @@ type refusal struct {
 	Message string `json:"message"`
 }
 
-// serve answers until the input ends. There are four methods, and definitions
+// serve answers until the input ends. There are few methods, and definitions
 // pass as they were written: a library's types would drop what they do not
 // know of them.
 func (s *server) serve(r io.Reader) error {
@@ -66,7 +67,7 @@ func (s *server) answer(ctx context.Context, m message) {
 	switch m.Method {
 	case "initialize":
 		response["result"] = object{
-			"protocolVersion": m.Params.ProtocolVersion, "capabilities": object{"tools": object{}},
+			"protocolVersion": m.Params.ProtocolVersion, "capabilities": object{"tools": object{}, "resources": object{}},
 			"serverInfo": object{"name": "stand-in", "version": "1"},
 		}
 	case "ping":
@@ -83,6 +84,27 @@ func (s *server) answer(ctx context.Context, m message) {
 			response["error"] = refused
 		} else {
 			response["result"] = result
+		}
+	case "resources/list":
+		list := []object{}
+		for _, r := range s.source.resources() {
+			list = append(list, object{"uri": r.URI, "name": r.URI, "mimeType": r.MIMEType})
+		}
+		response["result"] = object{"resources": list}
+	case "resources/templates/list":
+		response["result"] = object{"resourceTemplates": []object{}}
+	case "resources/read":
+		list := s.source.resources()
+		i := slices.IndexFunc(list, func(r resource) bool { return r.URI == m.Params.URI })
+		switch {
+		case i < 0:
+			response["error"] = refusal{invalidParams, fmt.Sprintf("unknown resource %q", m.Params.URI)}
+		default:
+			if err := s.record("read", encoded(m.Params.URI)); err != nil {
+				response["error"] = refusal{invalidParams, err.Error()}
+				break
+			}
+			response["result"] = object{"contents": list[i : i+1]}
 		}
 	default:
 		response["error"] = refusal{methodNotFound, "a stand-in does not offer " + m.Method}
@@ -133,6 +155,11 @@ func result(value json.RawMessage) any {
 	var b bytes.Buffer
 	json.Compact(&b, value)
 	return object{"content": text(b.String())}
+}
+
+func encoded(s string) json.RawMessage {
+	text, _ := json.Marshal(s)
+	return text
 }
 
 func text(s string) []any {

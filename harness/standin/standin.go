@@ -60,6 +60,8 @@ type source interface {
 	// call gives what a tool answers: any JSON value. An error is one of the
 	// tool.
 	call(ctx context.Context, tool string, args json.RawMessage) (json.RawMessage, error)
+	// resources are what can be read, in the order in which they are listed.
+	resources() []resource
 	close()
 }
 
@@ -67,6 +69,14 @@ type source interface {
 type definition struct {
 	name string
 	text json.RawMessage
+}
+
+// A resource is what a stand-in has at a URI: a text, or bytes in base64.
+type resource struct {
+	URI      string  `json:"uri"`
+	MIMEType string  `json:"mimeType,omitempty"`
+	Text     *string `json:"text,omitempty"`
+	Blob     *string `json:"blob,omitempty"`
 }
 
 // open reads the file.

@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 )
 
@@ -148,6 +149,8 @@ func newServer(o options) *server.MCPServer {
 	}
 	srv := server.NewMCPServer("toy", "1.0.0", opts...)
 	srv.AddTools(tools()...)
+	srv.AddResources(resources()...)
+	srv.AddResourceTemplate(mcp.NewResourceTemplate("toy://notes/{name}", "note", mcp.WithTemplateMIMEType("text/plain")), note)
 	if o.raw {
 		srv.AddTools(rawTools(srv)...)
 	}

@@ -42,6 +42,7 @@ var sections = []section{
 	{"#Folder", "A folder of the host", "profiles.NAME.mounts"},
 	{"#Mount", "A mounted server", "profiles.NAME.servers.NAME"},
 	{"#Tool", "A rule", "profiles.NAME.servers.NAME.tools.NAME"},
+	{"#Resource", "A rule of resources", "profiles.NAME.servers.NAME.resources.URI"},
 	{"#Calls", "A budget of calls", ""},
 	{"#Bytes", "A budget of bytes", ""},
 }

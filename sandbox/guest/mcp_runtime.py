@@ -4,6 +4,7 @@
 * ``await runtime.search_tool_docs("calendar events")``: ranked tools of all servers
 * ``await runtime.query_tool_docs("github")``: the tools of one server
 * ``await runtime.call_tool("github", "get_me", {})``: a raw CallToolResult
+* ``await runtime.list_resources("docs")``, ``await runtime.read_resource("docs", uri)``
 """
 
 from collections.abc import Awaitable
@@ -26,6 +27,9 @@ from _guest.memory import (
 )
 from _guest.proxy import Call as _Call
 from _guest.proxy import call_by_name as _call_by_name
+from _guest.resources import Resources as _Resources
+from _guest.resources import content as _content
+from _guest.resources import uri_of as _uri_of
 
 __all__ = [
     "ArgumentError",
@@ -44,6 +48,8 @@ __all__ = [
     "discovered_servers_sync",
     "get_memory_info",
     "list_memories",
+    "list_resources",
+    "list_resources_sync",
     "list_servers",
     "list_servers_sync",
     "list_tools",
@@ -52,6 +58,8 @@ __all__ = [
     "memory_exists",
     "query_tool_docs",
     "query_tool_docs_sync",
+    "read_resource",
+    "read_resource_sync",
     "save_memory",
     "save_tool",
     "search_tool_docs",
@@ -214,6 +222,47 @@ def search_tool_docs_sync(
 def call_tool(server: str, tool: str, args: "dict | None" = None):
     """Call a tool by name. Awaited, it gives the raw CallToolResult, also if that reports an error."""
     return _call_by_name(_state.current.find(server), "runtime.call_tool", tool, args, raw=True)
+
+
+def _of(server: str, uri=None) -> dict:
+    request = {"server": _state.current.find(server)["name"]}
+    return request if uri is None else {**request, "uri": _uri_of(uri)}
+
+
+def list_resources(server: str) -> "Awaitable[_Resources]":
+    """Return the resources of a server that may be read, and its templates of them.
+
+    ``found["resources"]`` and ``found["resourceTemplates"]`` are the lists, of
+    dicts with uri or uriTemplate, name and more. The value can be iterated like
+    the first.
+    """
+
+    async def list_resources():
+        return _Resources(await _state.current.wire.asked("resources", _of(server)))
+
+    return _later(list_resources)
+
+
+def list_resources_sync(server: str) -> _Resources:
+    """Return what list_resources does, without await."""
+    return _Resources(_state.current.wire.ask("resources", _of(server)))
+
+
+def read_resource(server: str, uri: "str | dict") -> "Awaitable":
+    """Return a resource of a server, by its URI or a link to it.
+
+    Text is a str, all else bytes. A resource of several parts is a list of them. ``display`` shows images.
+    """
+
+    async def read_resource():
+        return _content(await _state.current.wire.asked("resource", _of(server, uri)))
+
+    return _later(read_resource)
+
+
+def read_resource_sync(server: str, uri: "str | dict"):
+    """Return what read_resource does, without await."""
+    return _content(_state.current.wire.ask("resource", _of(server, uri)))
 
 
 def capability_summary() -> str:

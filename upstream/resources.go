@@ -1,0 +1,121 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// Resources are what a server lists: its resources and its templates of them,
+// each as it was sent.
+type Resources struct {
+	Resources []json.RawMessage
+	Templates []json.RawMessage
+}
+
+// maxResources bounds each of the lists, as maxTools does that of tools.
+const maxResources = 10_000
+
+// Resources asks a server, which is started if it is not running, for its
+// resources and templates. One that has none of them has empty lists. Its errors
+// are of type *Error.
+func (s *Set) Resources(ctx context.Context, server string) (*Resources, error) {
+	srv, err := s.lookup(server)
+	if err != nil {
+		return nil, err
+	}
+	list, err := srv.resources(ctx)
+	if errors.Is(err, errSession) {
+		list, err = srv.resources(ctx)
+	}
+	return list, err
+}
+
+// Read reads a resource of a server, which is started if it is not running, and
+// gives the result as the server sent it. Its errors are of type *Error.
+func (s *Set) Read(ctx context.Context, server, uri string) (json.RawMessage, error) {
+	srv, err := s.lookup(server)
+	if err != nil {
+		return nil, err
+	}
+	result, err := srv.readResource(ctx, uri)
+	if errors.Is(err, errSession) {
+		result, err = srv.readResource(ctx, uri)
+	}
+	return result, err
+}
+
+func (s *server) resources(ctx context.Context) (*Resources, error) {
+	c, err := s.live(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var r Resources
+	if r.Resources, err = s.pages(ctx, c, mcp.MethodResourcesList, "resources"); err != nil {
+		return nil, err
+	}
+	r.Templates, err = s.pages(ctx, c, mcp.MethodResourcesTemplatesList, "resourceTemplates")
+	return &r, err
+}
+
+// pages reads all pages of one of a server's lists.
+func (s *server) pages(ctx context.Context, c *conn, method mcp.MCPMethod, field string) ([]json.RawMessage, error) {
+	var all []json.RawMessage
+	params := listParams{Meta: c.meta}
+	cursors := map[string]bool{"": true}
+	size := 0
+	for page := 1; ; page++ {
+		raw, err := s.ask(ctx, c, "", string(method), params)
+		var failure *Error
+		if errors.As(err, &failure) && failure.Code == mcp.METHOD_NOT_FOUND {
+			return all, nil // a server without them
+		}
+		if err != nil {
+			return nil, err
+		}
+		var fields map[string]json.RawMessage
+		var list []json.RawMessage
+		if json.Unmarshal(raw, &fields) != nil || json.Unmarshal(fields[field], &list) != nil {
+			return nil, s.errorf("server %q: its %s is no list of resources", s.def.Name, method)
+		}
+		all = append(all, list...)
+		size += len(raw)
+		next := text(fields["nextCursor"])
+		if next == "" {
+			return all, nil
+		}
+		if cursors[next] || page == maxPages || len(all) >= maxResources || size > maxCatalog {
+			s.log.Warn("its list of resources does not end, or is too large; the rest is left out", "pages", page, "resources", len(all))
+			return all[:min(len(all), maxResources)], nil
+		}
+		cursors[next] = true
+		params.Cursor = next
+	}
+}
+
+type readParams struct {
+	URI  string         `json:"uri"`
+	Meta map[string]any `json:"_meta,omitempty"`
+}
+
+func (s *server) readResource(ctx context.Context, uri string) (json.RawMessage, error) {
+	c, err := s.live(ctx)
+	if err != nil {
+		return nil, err
+	}
+	result, err := s.ask(ctx, c, uri, string(mcp.MethodResourcesRead), readParams{URI: uri, Meta: c.meta})
+	if err != nil {
+		return nil, err
+	}
+	var contents struct {
+		Contents []map[string]json.RawMessage `json:"contents"`
+	}
+	if json.Unmarshal(result, &contents) != nil || contents.Contents == nil || c.meta != nil && needsInput(result) {
+		failure := s.errorf("server %q: its answer to resources/read is no resource", s.def.Name)
+		failure.Tool, failure.Sent = uri, true
+		return nil, failure
+	}
+	return result, nil
+}

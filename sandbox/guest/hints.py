@@ -53,7 +53,7 @@ def hint(error, related):
         if text:
             return text
     frame, row = place(error.__traceback__)
-    text = instead.of_line(error, row, frame) if row else None
+    text = instead.of_line(error, row, frame) if 0 < len(row) <= instead.WIDTH else None
     if text:
         return text
     for kinds, find in (

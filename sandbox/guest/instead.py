@@ -8,6 +8,7 @@ from _guest import hub as state
 from _guest.errors import UnknownTool
 from _guest.schema import Parameters
 
+WIDTH = 1000  # characters of a line that is looked at
 CALL = r"\(?await [^()]*\([^()]*\)\)?"
 FIELD = r"content|structuredContent|structured_content|result|data|text"
 ANSWER = re.compile(

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from asyncio import all_tasks  # whatever code makes of asyncio's own
 from contextvars import copy_context
 from functools import wraps
 
@@ -78,7 +79,7 @@ class Loop:
 
     def tasks(self):
         """Return the tasks that are not done."""
-        return asyncio.all_tasks(self.ready())
+        return all_tasks(self.ready())
 
     async def wait(self, made, before):
         """Wait for tasks, and those that they make; raise what one has raised that nothing has awaited."""
@@ -87,7 +88,7 @@ class Loop:
         while made:
             await asyncio.wait(made)
             errors += [task.exception() for task in made if not task.cancelled() and task._log_traceback]
-            made = asyncio.all_tasks() - before
+            made = all_tasks() - before
         for error in errors:
             raise error
 
@@ -112,7 +113,7 @@ class Loop:
     def close(self):
         """Cancel the tasks that are left and let them end, as asyncio.run does."""
         loop = self.ready()
-        tasks = asyncio.all_tasks(loop)
+        tasks = all_tasks(loop)
         for task in tasks:
             task.cancel()
         if tasks:

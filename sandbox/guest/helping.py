@@ -10,6 +10,7 @@ from _guest.schema import Parameters
 
 TOOLS = 60  # of a server that are listed
 TEXT = 100  # characters of a description
+SIGNATURE = 160  # characters of a signature; of a longer one, what is required is shown
 
 
 class Help:
@@ -51,8 +52,7 @@ def of_server(server):
     tools = state.current.catalog(info["name"], anew=True).tools
     lines = [server.__doc__, f"Its tools, of which help(mcp_{alias}.TOOL) says more:"]
     for tool in tools[:TOOLS]:
-        signature = Parameters(tool.get("inputSchema")).text(f"await mcp_{alias}.{tool['alias']}")
-        lines.append(f"  {signature}  {brief(tool)}".rstrip())
+        lines.append(f"  {signature(f'await mcp_{alias}.' + tool['alias'], tool)}  {brief(tool)}".rstrip())
     if len(tools) > TOOLS:
         lines.append(f'  and {len(tools) - TOOLS} more: await runtime.query_tool_docs("{alias}")')
     return lines
@@ -68,6 +68,15 @@ def of_runtime(module):
             names = [p.name for p in inspect.signature(function).parameters.values()]
             lines.append(f"  {wait}{name}({', '.join(names)})  {function.__doc__.splitlines()[0].split('. ')[0]}")
     return lines + ["What is awaited has a twin that is not, as list_tools_sync; help(runtime.NAME) says more of one."]
+
+
+def signature(name, tool):
+    """Return the signature of a tool, a short one."""
+    parameters = Parameters(tool.get("inputSchema"))
+    text = parameters.text(name)
+    if len(text) <= SIGNATURE:
+        return text
+    return f"{name}({', '.join([p.alias for p in parameters.all if p.required] + ['...'])})"
 
 
 def brief(described):

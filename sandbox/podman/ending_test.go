@@ -36,6 +36,7 @@ func TestKilledService(t *testing.T) {
 	newEngine(t)
 	socket := filepath.Join(t.TempDir(), "podman.sock")
 	service := exec.Command(program, "--remote=false", "system", "service", "--time=0", "unix://"+socket)
+	service.Dir = filepath.Dir(socket) // where conmon leaves a file named oom
 	if err := service.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,8 @@ package podman
 import (
 	"maps"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -145,4 +147,52 @@ func TestOwnHost(t *testing.T) {
 	if s.host.rootless != said.rootless || !maps.Equal(s.host.holds(), said.holds()) {
 		t.Errorf("podman says %+v, the service has %+v", said, s.host)
 	}
+}
+
+// TestOwnService has a service of our own work in its own folder, where conmon
+// leaves a file when a container is killed for its memory; and end with all its
+// processes, of which podman without privileges has several.
+func TestOwnService(t *testing.T) {
+	e := newEngine(t)
+	e.places = nowhere
+	s, err := e.own(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	if _, err := s.about(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Dir(s.place.socket())
+	family := marked(t, "BRIDGE_SERVICE="+dir)
+	serving := 0
+	for _, pid := range family {
+		args, _ := os.ReadFile("/proc/" + pid + "/cmdline")
+		if at, _ := os.Readlink("/proc/" + pid + "/cwd"); strings.Contains(string(args), "unix://") {
+			serving++
+			if at != dir {
+				t.Errorf("the service works in %s, want %s", at, dir)
+			}
+		}
+	}
+	if serving == 0 {
+		t.Errorf("no service among the processes %v", family)
+	}
+	e.Close()
+	enginetest.Within(t, func() []string { return marked(t, "BRIDGE_SERVICE="+dir) })
+}
+
+// marked are the processes that have a variable in their environment.
+func marked(t *testing.T, variable string) []string {
+	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pids []string
+	for _, file := range files {
+		if env, _ := os.ReadFile(file); strings.Contains(string(env), variable) {
+			pids = append(pids, filepath.Base(filepath.Dir(file)))
+		}
+	}
+	return pids
 }

@@ -17,12 +17,17 @@ const (
 
 	// going is how long it may take to end.
 	going = time.Second
+
+	// mark is the variable of the environment that the processes of a service
+	// have. It holds the folder of its reaper.
+	mark = "BRIDGE_SERVICE"
 )
 
 // A service is a podman system service that this process has started.
 type service struct {
-	cmd   *exec.Cmd
-	ended chan struct{}
+	cmd    *exec.Cmd
+	ended  chan struct{}
+	answer answer
 }
 
 // serve starts a service and waits until it listens, or until the bridge is
@@ -36,13 +41,14 @@ func serve(podman string, a answer, over <-chan string) (*service, error) {
 	}
 	defer said.Close()
 	cmd := exec.Command(podman, "--remote=false", "system", "service", "--time=300", "unix://"+a.Socket)
-	cmd.Dir = "/"
+	cmd.Dir = a.Dir // where conmon leaves a file named oom
+	cmd.Env = append(os.Environ(), mark+"="+a.Dir)
 	cmd.Stderr = said
 	cmd.SysProcAttr = bound()
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	s := &service{cmd: cmd, ended: make(chan struct{})}
+	s := &service{cmd: cmd, ended: make(chan struct{}), answer: a}
 	go func() {
 		defer close(s.ended)
 		cmd.Wait()
@@ -54,6 +60,7 @@ func serve(podman string, a answer, over <-chan string) (*service, error) {
 		}
 		select {
 		case <-s.ended:
+			s.end()
 			return nil, errors.New(lastLine(said.Name()))
 		case <-over:
 			s.end()
@@ -74,6 +81,7 @@ func (s *service) end() {
 		s.cmd.Process.Kill()
 		<-s.ended
 	}
+	s.answer.endRest()
 }
 
 func lastLine(file string) string {

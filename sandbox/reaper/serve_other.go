@@ -11,3 +11,5 @@ import (
 func bound() *syscall.SysProcAttr { return nil }
 
 func terminate(p *os.Process) { p.Kill() }
+
+func (answer) endRest() {}

@@ -84,7 +84,7 @@ func dialCorpus(t *testing.T, engine sandbox.Engine) *harness.Agent {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("bridge", "--profile", "corpus", "--policies", file)
-	cmd.Env = append(os.Environ(), "MCP_BRIDGE_RUNTIME="+engine.Name())
+	cmd.Env = append(os.Environ(), "MCP_BRIDGE_RUNTIME="+engine.Name(), "XDG_STATE_HOME="+t.TempDir())
 	return harness.Dial(t, cmd)
 }
 

@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"context"
 	"io"
+	"os"
 	"os/exec"
 	"sync"
 	"syscall"
@@ -19,16 +20,19 @@ func (plain) Name() string                              { return "plain" }
 func (plain) Ready(context.Context, sandbox.Spec) error { return nil }
 
 func (p plain) Start(_ context.Context, _ sandbox.Spec, args []string) (sandbox.Sandbox, error) {
+	dir, err := os.MkdirTemp("", "bridge-plain-") // its /tmp, so to say
+	if err != nil {
+		return nil, err
+	}
 	cmd := exec.Command(p.python, args...)
-	cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=/tmp", "LANG=C.UTF-8"}
-	cmd.Dir = "/tmp"
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + dir, "LANG=C.UTF-8"}
+	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWPID | syscall.CLONE_NEWUSER,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: syscall.Getuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: syscall.Getgid(), Size: 1}},
 	}
 	b := &plainBox{cmd: cmd, done: make(chan struct{})}
-	var err error
 	if b.stdin, err = cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -39,10 +43,12 @@ func (p plain) Start(_ context.Context, _ sandbox.Spec, args []string) (sandbox.
 		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
+		os.RemoveAll(dir)
 		return nil, err
 	}
 	go func() {
 		defer close(b.done)
+		defer os.RemoveAll(dir)
 		// Not Wait: it would close the pipes before they are read.
 		state, err := cmd.Process.Wait()
 		if err == nil {

@@ -1,7 +1,7 @@
 # What can be done with this project. Each target works in a fresh clone.
 #
 #   make demo     see it work: needs Linux, Go and Python 3, nothing else
-#   make test     every test; what is absent is skipped, and said
+#   make test     every test; what is absent is skipped, and said; nothing must be left behind
 #   make check    formatting, vet, static checks, the policies
 #   make docs     docs/policy.md, from the schema
 #   make bench    the speed table, each figure beside its reference
@@ -27,7 +27,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS) -tags=remote,containers_image_openpgp,exclude_graphdriver_btrfs)
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test check docs bench dist peers clean
+.PHONY: build demo test engines check docs bench dist peers clean
 
 build:
 	$(BUILD) -o bin/bridge .
@@ -56,7 +56,13 @@ test: build
 		echo "make: $$tool is not installed; the tests that use it are skipped (on Debian: apt-get install $$tool)"; done
 	@if command -v npm >/dev/null && ! $(MAKE) --no-print-directory peers && [ -z "$$BRIDGE_TEST_REQUIRE" ]; then \
 		echo "make: npm could not install the peers; the tests that use them are skipped (make peers)"; fi
-	$(GO) test -p 1 -timeout 60m ./...
+	@$(MAKE) --no-print-directory engines
+	.ci/clean $(GO) test -p 1 -timeout 60m ./...
+
+# The engines on which no test can run here, in the words of the tests.
+engines:
+	@$(GO) test -count=1 -v -run 'TestScript/.*/^$$' . | awk '/^=== RUN/ { split($$3, name, "/") } \
+		sub(/^ +main_test.go:[0-9]+: /, "") { print "make: the tests on " name[2] " are skipped: " $$0 }'
 
 check: build
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \

@@ -246,6 +246,102 @@ func TestTheEverythingServerOverHTTP(t *testing.T) {
 	}
 }
 
+// oldServer is a server of MCP's first transport, which sends what it is told in
+// the place of the answer to a call: ID stands for the id of the request.
+func oldServer(t *testing.T, begin, end, answer string) Definition {
+	t.Helper()
+	stream := make(chan string, 8)
+	var s *httptest.Server
+	s = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, begin+"event: endpoint"+end+"data: /message"+end+end)
+			for {
+				w.(http.Flusher).Flush()
+				select {
+				case text := <-stream:
+					io.WriteString(w, "data: "+text+end+end)
+				case <-r.Context().Done():
+					return
+				}
+			}
+		}
+		var m struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+		}
+		json.NewDecoder(r.Body).Decode(&m)
+		switch m.Method {
+		case "initialize":
+			stream <- `{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":{"protocolVersion":"2024-11-05"}}`
+		case "tools/call":
+			stream <- strings.ReplaceAll(answer, "ID", string(m.ID))
+		}
+	}))
+	t.Cleanup(s.Close)
+	t.Cleanup(s.CloseClientConnections)
+	return Definition{Name: "toy", URL: s.URL, Transport: "sse"}
+}
+
+// What is no text is mended on the oldest transport as well, whose stream may
+// begin with a byte order mark and have lines that end with a CR.
+func TestTheOldTransportIsMended(t *testing.T) {
+	const answer = "\ufeff{\"jsonrpc\":\"2.0\",\"id\":\"ID\",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"caf\xe9 \\ud800\"}]}}"
+	for _, end := range []string{"\n", "\r\n", "\r"} {
+		set := open(t, oldServer(t, "\ufeff", end, answer))
+		if got := call(t, set, "echo", `{}`); got != "caf\ufffd \ufffd" {
+			t.Errorf("%q: %q", end, got)
+		}
+	}
+}
+
+// An answer that cannot be read is quoted at once over every transport, and
+// what stands for a secret in the definition is not shown.
+func TestWhatCannotBeReadIsQuoted(t *testing.T) {
+	t.Setenv("BRIDGE_TEST_TOKEN", "s3cret-token")
+	const answer = `{"jsonrpc":"2.0","id":ID,"result":{"content":[],"token":"s3cret-token","mean":NaN}}`
+	const want = "server \"toy\": its answer to echo cannot be read: it is no JSON: invalid character 'N' looking for beginning of value: " +
+		"`{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{\"content\":[],\"token\":\"${BRIDGE_TEST_TOKEN}\",\"mean\":NaN}}`"
+	stream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+		}
+		json.NewDecoder(r.Body).Decode(&m)
+		if m.Method != "tools/call" {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, "data: "+strings.ReplaceAll(answer, "ID", string(m.ID))+"\n\n")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done() // it stays open
+	}))
+	t.Cleanup(stream.Close)
+	pipe := Definition{Name: "toy", Command: "sh", Args: []string{"-c", `read x; echo '{"jsonrpc":"2.0","id":1,"result":{}}'; read x; read x
+		echo '` + strings.ReplaceAll(answer, "ID", "2") + `'; read x; read x`}, Env: map[string]string{"TOKEN": "${BRIDGE_TEST_TOKEN}"}}
+	for name, def := range map[string]Definition{"stdio": pipe, "http": {Name: "toy", URL: stream.URL}, "sse": oldServer(t, "", "\n", answer)} {
+		if def.URL != "" {
+			def.Headers = map[string]string{"X-Token": "${BRIDGE_TEST_TOKEN}"}
+		}
+		err := refuse(t, open(t, def), "echo", `{}`)
+		if got := regexp.MustCompile(`"id":\d+`).ReplaceAllString(err.Error(), `"id":ID`); got != want || err.Kind != KindServer || !err.Sent {
+			t.Errorf("%s: %+v\nwant %s", name, err, want)
+		}
+	}
+}
+
+// A server that answers its start with something else than a message is told of
+// at once, too.
+func TestAStartThatCannotBeReadIsQuoted(t *testing.T) {
+	def := Definition{Name: "toy", Command: "sh", Args: []string{"-c", `read x; echo 'ready: {"jsonrpc":"2.0","id":1,"result":{}}'; read x`}}
+	const want = "server \"toy\": its answer to initialize cannot be read: there is text before the message: `ready: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}`"
+	if err := refuse(t, open(t, def), "echo", `{}`); !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("error = %v, want %s", err, want)
+	}
+}
+
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -62,6 +62,12 @@ func rewritten(result json.RawMessage, rule policy.Rule) (json.RawMessage, error
 			return nil, err
 		}
 	}
+	if raw, ok := fields["structuredContent"]; ok && !rule.Result.Images {
+		var err error
+		if fields["structuredContent"], err = withoutImages(raw, rule); err != nil {
+			return nil, err
+		}
+	}
 	return redactedFields(fields, rule.Result.Redact, "content", "contents", "isError", "resultType")
 }
 
@@ -72,9 +78,41 @@ func rewrittenPart(part json.RawMessage, rule policy.Rule) (json.RawMessage, err
 		return nil, err
 	}
 	if size := len(fields["blob"]); size > 0 && !rule.Result.Images {
-		return leftOut("resource", size, rule)
+		return encoded(leftOut("resource", size-len(`""`), rule))
 	}
 	return redactedFields(fields, rule.Result.Redact, "blob")
+}
+
+// withoutImages leaves out the blocks of images and sounds in data, which code
+// would be given as such.
+func withoutImages(data json.RawMessage, rule policy.Rule) (json.RawMessage, error) {
+	var value any
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	if err := d.Decode(&value); err != nil {
+		return nil, err
+	}
+	var left func(value any) any
+	left = func(value any) any {
+		switch v := value.(type) {
+		case []any:
+			for i := range v {
+				v[i] = left(v[i])
+			}
+		case map[string]any:
+			inner, _ := v["resource"].(map[string]any)
+			text, isData := v["data"].(string)
+			blob, isBlob := inner["blob"].(string)
+			if kind, _ := v["type"].(string); isData && (kind == "image" || kind == "audio") || isBlob && kind == "resource" {
+				return leftOut(kind, len(text+blob), rule)
+			}
+			for name := range v {
+				v[name] = left(v[name])
+			}
+		}
+		return value
+	}
+	return encoded(left(value))
 }
 
 // rewrittenBlock is one block of content. What is in base64, as images are, is
@@ -88,7 +126,7 @@ func rewrittenBlock(block json.RawMessage, rule policy.Rule) (json.RawMessage, e
 	json.Unmarshal(fields["type"], &kind)
 	if size := len(fields["data"]); kind == "image" || kind == "audio" || size > 0 {
 		if !rule.Result.Images {
-			return leftOut(kind, size, rule)
+			return encoded(leftOut(kind, max(size-len(`""`), 0), rule))
 		}
 	}
 	var same []string
@@ -100,7 +138,7 @@ func rewrittenBlock(block json.RawMessage, rule policy.Rule) (json.RawMessage, e
 	}
 	if json.Unmarshal(fields["resource"], &resource) == nil && resource != nil {
 		if size := len(resource["blob"]); size > 0 && !rule.Result.Images {
-			return leftOut(kind, size, rule)
+			return encoded(leftOut(kind, size-len(`""`), rule))
 		}
 		var err error
 		if fields["resource"], err = redactedFields(resource, rule.Result.Redact, "blob"); err != nil {
@@ -112,12 +150,12 @@ func rewrittenBlock(block json.RawMessage, rule policy.Rule) (json.RawMessage, e
 }
 
 // leftOut stands where a block was.
-func leftOut(kind string, size int, rule policy.Rule) (json.RawMessage, error) {
+func leftOut(kind string, size int, rule policy.Rule) map[string]string {
 	if kind != "image" && kind != "audio" && kind != "resource" {
 		kind = "content"
 	}
-	return encoded(map[string]string{"type": "text", "text": fmt.Sprintf(
-		"[%s of %d bytes in base64, left out: the rule (%s) allows no images]", kind, max(size-len(`""`), 0), rule.Pos)})
+	return map[string]string{"type": "text", "text": fmt.Sprintf(
+		"[%s of %d bytes in base64, left out: the rule (%s) allows no images]", kind, size, rule.Pos)}
 }
 
 // encoded is JSON without the escapes that only HTML needs.

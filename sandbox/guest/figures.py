@@ -1,6 +1,5 @@
 """What matplotlib is taught when it is loaded: to show figures here, and to say which it saves."""
 
-import functools
 import os
 import sys
 
@@ -37,6 +36,8 @@ class Figures:
 
     def teach(self, module):
         """Have `show` show figures as they are then, and note which are saved to files."""
+        import functools
+
         display = self.display
         save = module.FigureCanvasBase.print_figure
 

@@ -122,9 +122,9 @@ func scaled(data []byte, l looked, room int) (small sandbox.Image, size image.Po
 // that it stands for. No more than the rows of one are held at a time.
 func shrunk(full image.Image, size image.Point) *image.RGBA {
 	from, small := full.Bounds(), image.NewRGBA(image.Rectangle{Max: size})
+	rows := image.NewRGBA(image.Rect(0, 0, from.Dx(), from.Dy()/size.Y+1))
 	for y := range size.Y {
 		top, bottom := y*from.Dy()/size.Y, max((y+1)*from.Dy()/size.Y, y*from.Dy()/size.Y+1)
-		rows := image.NewRGBA(image.Rect(0, 0, from.Dx(), bottom-top))
 		draw.Draw(rows, rows.Bounds(), full, image.Pt(from.Min.X, from.Min.Y+top), draw.Src)
 		for x := range size.X {
 			left, right := x*from.Dx()/size.X, max((x+1)*from.Dx()/size.X, x*from.Dx()/size.X+1)

@@ -20,7 +20,7 @@ func newLog(usual slog.Level) (*slog.Logger, error) {
 	if err != nil {
 		return nil, err
 	}
-	log := slog.New(newPaced(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
+	log := slog.New(newPaced(slog.NewTextHandler(onScreen(os.Stderr), &slog.HandlerOptions{Level: level})))
 	strangers(log, os.Environ())
 	return log, nil
 }

@@ -69,14 +69,17 @@ func (t *terminal) write(stream, text string, skipped int64) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	switch {
+	switch n := len(t.kept); {
 	case !t.asking:
 		t.show(output{stream, text, skipped})
-	case t.size+len(text) > maxKept:
-		t.kept = append(t.kept, output{stream, "", skipped + int64(len(text))})
-	default:
+	case t.size+len(text) <= maxKept:
 		t.size += len(text)
 		t.kept = append(t.kept, output{stream, text, skipped})
+	case t.size <= maxKept:
+		t.size = maxKept + 1 // nor is anything shorter that comes now
+		t.kept = append(t.kept, output{skipped: skipped + int64(len(text))})
+	default:
+		t.kept[n-1].skipped += skipped + int64(len(text))
 	}
 }
 
@@ -90,16 +93,19 @@ func (t *terminal) holding(ask bridge.Ask) bridge.Ask {
 			t.put(s, "\n")
 		}
 		t.mu.Unlock()
-		defer func() {
-			t.mu.Lock()
-			defer t.mu.Unlock()
-			for _, o := range t.kept {
-				t.show(o)
-			}
-			t.asking, t.kept, t.size = false, nil, 0
-		}()
+		defer t.release()
 		return ask(ctx, q)
 	}
+}
+
+// release shows what was kept: the question has its answer, or the run is over.
+func (t *terminal) release() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, o := range t.kept {
+		t.show(o)
+	}
+	t.asking, t.kept, t.size = false, nil, 0
 }
 
 func (t *terminal) show(o output) {
@@ -129,6 +135,7 @@ func (t *terminal) put(w io.Writer, text string) {
 
 // finish prints what is left to say and returns the exit status.
 func (t *terminal) finish(r *bridge.Report) error {
+	t.release()
 	if t.last != "" && !strings.HasSuffix(t.last, "\n") {
 		t.put(t.out, "\n")
 	}

@@ -82,7 +82,7 @@ func (s Subject) bombs(t *testing.T) {
 func (s Subject) memory(t *testing.T) {
 	e := s.New(t)
 	source := Source(t, "bombs.py")
-	for _, name := range append([]string{"hog", "shared"}, s.Limits.Hogs...) {
+	for _, name := range append([]string{"hog"}, s.Limits.Hogs...) {
 		t.Run(name, func(t *testing.T) {
 			b := Start(t, e, s.with(Small), source, name)
 			if b.Limits()["memory"] == "" {
@@ -105,14 +105,14 @@ func (s Subject) memory(t *testing.T) {
 		})
 	}
 	t.Run("of a child", s.memoryOfAChild)
-	for _, name := range []string{"discarded", "trimmed", "bequeathed"} {
-		t.Run(name, func(t *testing.T) { s.memoryHidden(t, e, name) })
+	for _, name := range []string{"shared", "discarded", "trimmed", "bequeathed"} {
+		t.Run(name, func(t *testing.T) { s.memoryShared(t, e, name) })
 	}
 }
 
-// memoryHidden takes memory that no page table has in the end: it is refused at
-// the limit, or something is killed there.
-func (s Subject) memoryHidden(t *testing.T, e Engine, name string) {
+// memoryShared takes memory that processes can share, and hides it: it is refused
+// at the limit, or something is killed there.
+func (s Subject) memoryShared(t *testing.T, e Engine, name string) {
 	b := Start(t, e, s.with(Small), Source(t, "bombs.py"), name)
 	if b.Limits()["memory"] == "" {
 		t.Skip("the engine does not hold the memory here, and says so")

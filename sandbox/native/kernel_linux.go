@@ -13,13 +13,17 @@ import (
 )
 
 // kernel is the memory that the kernel holds for a sandbox beside its pages,
-// where a process can have much of it: what sockets buffer, and locks on files.
+// where a process can have much of it: what sockets buffer, locks on files, and
+// mappings.
 type kernel struct {
 	first  int
 	limit  int64
-	locked int64         // bytes
-	looked time.Duration // what the processes had spent in the kernel when locks were counted last
+	lists  int64         // bytes of locks and mappings
+	looked time.Duration // what the processes had spent in the kernel when these were counted last
 }
+
+// mappingSize is what a mapping takes at most, with what leads to it.
+const mappingSize = 512
 
 // maxLocks are as many as a sandbox may have: each counts as that part of its
 // memory. They take less, but the list of locks is slow to read, and reading it
@@ -29,7 +33,14 @@ const maxLocks = 8192
 // size counts a socket with all that it may buffer, whether it does or not: its
 // own limit, and, for a datagram that begins below that, as much again.
 func (k *kernel) size(pids []int) int64 {
-	return sockets(k.first)*2*socketBuffer() + k.locks(pids)
+	if k.busy(pids) {
+		k.count(pids)
+	}
+	return sockets(k.first)*2*socketBuffer() + k.lists
+}
+
+func (k *kernel) count(pids []int) {
+	k.lists = locks(pids)*(k.limit/maxLocks+1) + mappings(pids, k.limit/mappingSize)*mappingSize
 }
 
 // sockets counts those of a network namespace, by one of its processes: those
@@ -52,9 +63,9 @@ var socketBuffer = sync.OnceValue(func() int64 {
 	return size
 })
 
-// locks counts the processes' locks when these have spent long enough in the
-// kernel to have many more than before.
-func (k *kernel) locks(pids []int) int64 {
+// busy tells whether the processes have spent long enough in the kernel to have
+// many more locks and mappings than before.
+func (k *kernel) busy(pids []int) bool {
 	const enough = 100 * time.Millisecond
 	var spent time.Duration
 	for _, pid := range pids {
@@ -64,15 +75,20 @@ func (k *kernel) locks(pids []int) int64 {
 		k.looked = spent // some have ended
 	}
 	if spent-k.looked < enough {
-		return k.locked
+		return false
 	}
 	k.looked = spent
+	return true
+}
+
+// locks counts the processes' locks, up to one more than there may be.
+func locks(pids []int) (n int64) {
 	file, err := os.Open("/proc/locks")
 	if err != nil {
-		return k.locked
+		return 0
 	}
 	defer file.Close()
-	n, left := int64(0), 8*maxLocks // of the whole machine's
+	left := 8 * maxLocks // of the whole machine's
 	for text := bufio.NewScanner(file); n <= maxLocks && left > 0 && text.Scan(); left-- {
 		// 1: POSIX ADVISORY WRITE PID …; who waits for one has an arrow before its kind.
 		fields := strings.Fields(text.Text())
@@ -83,8 +99,27 @@ func (k *kernel) locks(pids []int) int64 {
 			n++
 		}
 	}
-	k.locked = n * (k.limit/maxLocks + 1)
-	return k.locked
+	return n
+}
+
+// mappings counts the processes' mappings, up to more than there may be.
+func mappings(pids []int, most int64) (n int64) {
+	text := make([]byte, 64<<10)
+	for _, pid := range pids {
+		file, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
+		if err != nil {
+			continue
+		}
+		for n <= most {
+			got, err := file.Read(text)
+			n += int64(bytes.Count(text[:got], []byte("\n")))
+			if err != nil {
+				break
+			}
+		}
+		file.Close()
+	}
+	return n
 }
 
 // system is the time that a process has spent in the kernel.

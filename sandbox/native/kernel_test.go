@@ -13,7 +13,7 @@ import (
 // holding has the kernel hold memory that no page table and no file has, in
 // several processes, or as much of it as programs do, and stays.
 const holding = `
-import asyncio, fcntl, mmap, multiprocessing, os, socket, sqlite3, sys, time
+import asyncio, ctypes, fcntl, mmap, multiprocessing, os, socket, sqlite3, sys, time
 from multiprocessing import shared_memory
 
 def several(take):
@@ -51,6 +51,13 @@ def lock(kept):
         kept.append(f)
         for at in range(0, 2000, 2): fcntl.lockf(f, fcntl.LOCK_EX, 1, at)
 
+def split(kept):
+    libc, size = ctypes.CDLL(None), 60000 * 4096
+    libc.mmap.restype = ctypes.c_void_p
+    at = libc.mmap(None, ctypes.c_size_t(size), mmap.PROT_READ, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, ctypes.c_long(0))
+    for n in range(0, size, 8192): libc.mprotect(ctypes.c_void_p(at + n), ctypes.c_size_t(4096), 0)
+
+def mappings(): return several(split)
 def sockets(): return several(fill)
 def closed(): return several(fill_and_close)
 def locks(): return several(lock)
@@ -92,7 +99,7 @@ os._exit(0)
 func TestMemoryOfTheKernel(t *testing.T) {
 	e := newEngine(t)
 	limits := sandbox.Limits{Memory: 192 << 20, Files: 256, PIDs: 64}
-	for _, name := range []string{"sockets", "closed", "locks", "ordinary"} {
+	for _, name := range []string{"sockets", "closed", "locks", "mappings", "ordinary"} {
 		t.Run(name, func(t *testing.T) {
 			b := enginetest.Start(t, e, sandbox.Spec{Limits: limits}, holding, name)
 			if b.Limits()["memory"] != "watchdog" {

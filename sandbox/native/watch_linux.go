@@ -112,5 +112,9 @@ func (w *watchdog) exceeded() bool {
 		}
 		total += size
 	}
+	if old := w.kernel.lists; total > w.limit && total-old <= w.limit {
+		w.kernel.count(pids)
+		total += w.kernel.lists - old
+	}
 	return total > w.limit
 }

@@ -8,10 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"bridge/harness"
+	"bridge/sandbox"
+	"bridge/sandbox/native"
 )
 
 // maxMemory is what a bridge may need, whatever guest, server and client do.
@@ -86,5 +89,97 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	}
 	if peak > maxMemory {
 		t.Errorf("the bridge has had %d MiB", peak>>20)
+	}
+}
+
+// manyTools is a server with as many tools as are taken of one, and then some.
+const manyTools = `
+import json, sys
+tool = {"description": "Describe the %d th thing of w%d and w%d.", "inputSchema": {"type": "object", "properties": {"a": {"type": "string"}}}}
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    result = {}
+    if message["method"] == "initialize":
+        result = {"protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "many", "version": "1"}}
+    elif message["method"] == "tools/list":
+        result = {"tools": [{**tool, "name": f"tool_{n}", "description": tool["description"] % (n, n % 7, n)} for n in range(10_500)]}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+`
+
+// What code has asked for ends with its run: a run that floods the bridge with
+// searches of very many tools is answered when its time is over, and the bridge
+// has made one index for all of them.
+func TestFloodOfSearches(t *testing.T) {
+	const (
+		timeout = 4 * time.Second
+		promise = time.Second
+		room    = 3 * time.Second // for a machine that does other things
+	)
+	engine := native.New()
+	t.Cleanup(engine.Close)
+	if err := engine.Ready(t.Context(), sandbox.Spec{}); err != nil {
+		harness.Skip(t, err)
+	}
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		harness.Skip(t, err)
+	}
+	dir := t.TempDir()
+	policy := filepath.Join(dir, "policy.cue")
+	text := fmt.Sprintf("servers: many: {command: %q, args: [%q]}\nprofiles: p: {engine: %q, state: %q, timeout: max: 60, servers: many: tools: [_]: {}}\n",
+		python, filepath.Join(dir, "many.py"), native.Name, dir)
+	for name, text := range map[string]string{policy: text, filepath.Join(dir, "many.py"): manyTools} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "bridge", "--policies", policy, "--profile", "p")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	answers := bufio.NewScanner(out)
+	run := func(id, seconds int, code string) string {
+		fmt.Fprintf(in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"run_python","arguments":{"timeout":%d,"code":%q}}}`+"\n", id, seconds, code)
+		if !answers.Scan() {
+			t.Fatal(answers.Err())
+		}
+		return answers.Text()
+	}
+	fmt.Fprintln(in, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	answers.Scan()
+	fmt.Fprintln(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	found := run(1, 60, `print((await runtime.search_tool_docs("thing w4711"))[0]["tool"])`)
+	if !strings.Contains(found, `"text":"tool_4711"`) {
+		t.Fatal(found)
+	}
+	began := time.Now()
+	flooded := run(2, int(timeout.Seconds()), `
+import asyncio
+while True:
+    await asyncio.gather(*(runtime.search_tool_docs(f"thing w{n} describe words") for n in range(256)))`)
+	took := time.Since(began)
+	if !strings.Contains(flooded, "status: timeout") {
+		t.Error(flooded)
+	}
+	if took > timeout+promise+room {
+		t.Errorf("answered after %v", took)
+	}
+	peak, err := harness.PeakMemory(cmd.Process.Pid)
+	if err != nil || peak > maxMemory {
+		t.Errorf("the bridge has had %d MiB, %v", peak>>20, err)
+	}
+	in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
 	}
 }

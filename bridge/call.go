@@ -61,6 +61,7 @@ func (g *gate) attempt(ctx context.Context, run *record, name string, a *attempt
 		return nil, err
 	}
 	a.server = s
+	ctx = upstream.Until(ctx, ctx) // which lasts until the session has room for the result
 	note := run.add(s.Name, cmp.Or(a.tool, a.uri))
 	a.set = func(state string) { a.state = state; note(state) }
 	result, err := g.try(ctx, run, a)

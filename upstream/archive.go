@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,7 +19,7 @@ type archive struct{ dir string }
 
 const (
 	// maxKept bounds a file of an archive, in bytes.
-	maxKept = 32 << 20
+	maxKept = 24 << 20
 
 	// keptFor is how long a catalog is kept of a server that does not run.
 	keptFor = 90 * 24 * time.Hour
@@ -106,7 +107,9 @@ func (a *archive) load(def Definition) (*catalog, error) {
 		if t.InputSchema == nil {
 			t.InputSchema = json.RawMessage(`{"type":"object"}`)
 		}
-		c.tools = append(c.tools, Tool(t))
+		tool := Tool(t)
+		c.tools = append(c.tools, tool)
+		c.bytes += tool.size()
 	}
 	return c, nil
 }
@@ -149,7 +152,12 @@ func (s *server) recall() {
 		return
 	}
 	s.recalled.Do(func() {
+		s.set.reading.Lock()
+		defer s.set.reading.Unlock()
 		c, err := s.set.archive.load(s.def)
+		if c != nil && s.set.catalogs.Load()+c.bytes > maxCatalogs {
+			c, err = nil, fmt.Errorf("the catalogs of all servers have more than %d bytes", maxCatalogs)
+		}
 		if err != nil {
 			s.log.Warn("its catalog that was kept cannot be used", "err", err)
 		}
@@ -157,6 +165,7 @@ func (s *server) recall() {
 		defer s.mu.Unlock()
 		if s.catalog == nil && c != nil {
 			s.catalog = c
+			s.set.catalogs.Add(c.bytes)
 		}
 	})
 }
@@ -166,6 +175,8 @@ func (s *server) keep(c *catalog) {
 	if s.set.archive == nil {
 		return
 	}
+	s.set.reading.Lock()
+	defer s.set.reading.Unlock()
 	if err := s.set.archive.save(s.def, c); err != nil {
 		s.log.Warn("its catalog cannot be kept", "err", err)
 	}

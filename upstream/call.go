@@ -46,6 +46,7 @@ func (s *server) call(ctx context.Context, tool string, args json.RawMessage, he
 	if err != nil {
 		return nil, err
 	}
+	s.set.large.keep(until(ctx), len(result))
 	if c.meta != nil && needsInput(result) {
 		failure := s.errorf("server %q: %s wants to ask a person, which is not possible here", s.def.Name, tool)
 		failure.Tool, failure.Sent = tool, true
@@ -63,21 +64,69 @@ func (s *server) call(ctx context.Context, tool string, args json.RawMessage, he
 // as whoever reads one relies on it.
 func isResult(raw json.RawMessage) bool {
 	var result *struct {
-		Content []*struct {
-			Type string          `json:"type"`
-			Text json.RawMessage `json:"text"`
-		} `json:"content"`
-		IsError bool `json:"isError"`
+		Content blocks `json:"content"`
+		IsError bool   `json:"isError"`
 	}
-	if json.Unmarshal(raw, &result) != nil || result == nil {
-		return false
+	return json.Unmarshal(raw, &result) == nil && result != nil
+}
+
+// blocks are the content of a result. They are looked at one by one: each takes
+// much more here than in JSON.
+type blocks struct{}
+
+// maxBlocks bounds the blocks of a result.
+const maxBlocks = 10_000
+
+// UnmarshalJSON looks at the blocks.
+func (*blocks) UnmarshalJSON(list []byte) error {
+	var n int
+	return each(list, func(raw json.RawMessage) error {
+		var block *struct {
+			Type string    `json:"type"`
+			Text firstByte `json:"text"`
+		}
+		if err := json.Unmarshal(raw, &block); err != nil {
+			return err
+		}
+		if n++; n > maxBlocks || block == nil || block.Type == "text" && block.Text != '"' {
+			return errors.New("no block of content")
+		}
+		return nil
+	})
+}
+
+// firstByte is the first byte of a value, which tells its type.
+type firstByte byte
+
+// UnmarshalJSON takes the byte.
+func (b *firstByte) UnmarshalJSON(value []byte) error {
+	*b = firstByte(value[0])
+	return nil
+}
+
+// each calls a function for each value of a list, in JSON, without keeping any
+// of them. null is a list of none.
+func each(list []byte, do func(value json.RawMessage) error) error {
+	d := json.NewDecoder(bytes.NewReader(list))
+	start, err := d.Token()
+	switch {
+	case err != nil:
+		return err
+	case start == nil:
+		return nil
+	case start != json.Delim('['):
+		return errors.New("not a list")
 	}
-	for _, block := range result.Content {
-		if block == nil || block.Type == "text" && (len(block.Text) == 0 || block.Text[0] != '"') {
-			return false
+	for d.More() {
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return err
+		}
+		if err := do(value); err != nil {
+			return err
 		}
 	}
-	return true
+	return nil
 }
 
 // ask sends a request within the deadline of calls and words what goes wrong.

@@ -1,19 +1,29 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
 const (
 	// maxPages and maxTools bound a catalog: a server may send pages for ever.
-	maxPages   = 200
-	maxTools   = 10_000
-	maxCatalog = 32 << 20 // bytes of all pages
+	maxPages    = 200
+	maxTools    = 10_000
+	maxCatalog  = 16 << 20 // bytes
+	maxCatalogs = 24 << 20 // bytes of all servers of a set
+	maxCursor   = 4 << 10  // bytes
+	// What is longer of a tool is cut off, or costs the tool.
+	maxToolName    = 512
+	maxTitle       = 1 << 10
+	maxDescription = 64 << 10
+	maxSchema      = 256 << 10
 	// maxWarnings bounds what is logged of one page.
 	maxWarnings = 5
 )
@@ -23,6 +33,7 @@ type catalog struct {
 	tools   []Tool
 	conn    *conn // the life that said it, nil for what was kept of another bridge's
 	changes int64 // how often that one had changed its mind before
+	bytes   int64 // about what it takes
 }
 
 type listParams struct {
@@ -73,10 +84,15 @@ func (s *server) relist(ctx context.Context) ([]Tool, error) {
 // list reads all pages of a server's tools/list.
 func (s *server) list(c *conn) (*catalog, error) {
 	read := &catalog{conn: c, changes: c.changes.Load()}
+	kept := false
+	defer func() {
+		if !kept {
+			s.set.catalogs.Add(-read.bytes)
+		}
+	}()
 	params := listParams{Meta: c.meta}
 	cursors := map[string]bool{"": true}
 	names := map[string]bool{}
-	size := 0
 	for page := 1; ; page++ {
 		raw, err := s.ask(s.life, c, "", string(mcp.MethodToolsList), params)
 		var failure *Error
@@ -86,46 +102,73 @@ func (s *server) list(c *conn) (*catalog, error) {
 		if err != nil {
 			return nil, err
 		}
-		if size += len(raw); page > 1 && size > maxCatalog {
-			s.log.Warn("its list of tools is too large; the rest is left out", "most", maxCatalog)
-			break
-		}
-		next, err := s.read(raw, read, names)
+		next, full, err := s.page(raw, read, names)
 		if err != nil {
 			return nil, err
 		}
-		if next == "" {
+		if next == "" || full {
 			break
 		}
-		if cursors[next] || page == maxPages || len(read.tools) >= maxTools {
+		if len(next) > maxCursor || cursors[next] || page == maxPages || len(read.tools) >= maxTools {
 			s.log.Warn("its list of tools does not end", "pages", page, "tools", len(read.tools))
 			break
 		}
 		cursors[next] = true
 		params.Cursor = next
 	}
+	kept = true
 	s.mu.Lock()
+	if s.catalog != nil {
+		s.set.catalogs.Add(-s.catalog.bytes)
+	}
 	s.catalog = read
 	s.mu.Unlock()
 	s.keep(read)
 	return read, nil
 }
 
-// read adds the tools of one page and gives the cursor of the next. A tool
-// that cannot be used is left out, and costs the others nothing.
-func (s *server) read(raw json.RawMessage, into *catalog, names map[string]bool) (next string, err error) {
+// page reads one page, which may be large: one at a time, and counted until it
+// is read.
+func (s *server) page(raw json.RawMessage, into *catalog, names map[string]bool) (next string, full bool, err error) {
+	reading, done := context.WithCancel(context.Background())
+	defer done()
+	s.set.large.keep(reading, len(raw))
+	s.set.reading.Lock()
+	defer s.set.reading.Unlock()
+	room := min(maxCatalog-into.bytes, maxCatalogs-s.set.catalogs.Load())
+	before := into.bytes
+	next, full, err = s.read(raw, into, names, room)
+	s.set.catalogs.Add(into.bytes - before)
+	return next, full, err
+}
+
+var errFull = errors.New("full")
+
+// read adds the tools of one page, as far as there is room, and gives the cursor
+// of the next. A tool that cannot be used is left out, and costs the others
+// nothing.
+func (s *server) read(raw json.RawMessage, into *catalog, names map[string]bool, room int64) (next string, full bool, err error) {
 	var page struct {
-		Tools      []json.RawMessage `json:"tools"`
-		NextCursor json.RawMessage   `json:"nextCursor"`
+		Tools      json.RawMessage `json:"tools"`
+		NextCursor json.RawMessage `json:"nextCursor"`
 	}
-	if err := json.Unmarshal(raw, &page); err != nil {
-		return "", s.errorf("server %q: its tools/list is no list of tools", s.def.Name)
+	err = json.Unmarshal(raw, &page)
+	if err == nil && len(page.Tools) > 0 {
+		full, err = s.entries(page.Tools, into, names, room)
 	}
+	if err != nil {
+		return "", false, s.errorf("server %q: its tools/list is no list of tools", s.def.Name)
+	}
+	return text(page.NextCursor), full, nil
+}
+
+// entries adds tools, and tells whether there was no room for more.
+func (s *server) entries(list json.RawMessage, into *catalog, names map[string]bool, room int64) (full bool, err error) {
 	left := 0
-	for _, entry := range page.Tools {
+	err = each(list, func(entry json.RawMessage) error {
 		if len(into.tools) == maxTools {
 			s.log.Warn("it has too many tools; the others are left out", "most", maxTools)
-			break
+			return errFull
 		}
 		tool, err := parseTool(entry)
 		if err == nil && names[tool.Name] {
@@ -135,34 +178,94 @@ func (s *server) read(raw json.RawMessage, into *catalog, names map[string]bool)
 			if left++; left <= maxWarnings {
 				s.log.Warn("a tool is left out", "err", err)
 			}
-			continue
+			if left > maxTools {
+				return errFull
+			}
+			return nil
+		}
+		if room -= tool.size(); room < 0 {
+			s.log.Warn("its list of tools is too large; the rest is left out", "most", maxCatalog, "of all servers", maxCatalogs)
+			return errFull
 		}
 		names[tool.Name] = true
 		into.tools = append(into.tools, tool)
-	}
+		into.bytes += tool.size()
+		return nil
+	})
 	if left > maxWarnings {
 		s.log.Warn("tools are left out", "in all", left)
 	}
-	return text(page.NextCursor), nil
+	if errors.Is(err, errFull) {
+		return true, nil
+	}
+	return false, err
+}
+
+// size is about what a tool takes, in bytes.
+func (t *Tool) size() int64 {
+	return int64(256 + len(t.Name) + len(t.Title) + len(t.Description) + len(t.InputSchema) + len(t.OutputSchema) + len(t.Annotations))
+}
+
+// toolFields are what is read of a tool.
+var toolFields = []string{"name", "title", "description", "inputSchema", "outputSchema", "annotations", "execution"}
+
+// fieldsOf are the fields of an object that are read of a tool; of two of one
+// name the last.
+func fieldsOf(object json.RawMessage) (map[string]json.RawMessage, error) {
+	d := json.NewDecoder(bytes.NewReader(object))
+	if start, err := d.Token(); err != nil || start != json.Delim('{') {
+		return nil, errors.New("not an object")
+	}
+	fields := map[string]json.RawMessage{}
+	for d.More() {
+		name, err := d.Token()
+		var value json.RawMessage
+		if err == nil {
+			err = d.Decode(&value)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(toolFields, name.(string)) {
+			fields[name.(string)] = value
+		}
+	}
+	return fields, nil
+}
+
+// clip shortens a text.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // parseTool reads one entry of a tools/list. Only a name is asked for: what
 // else is odd about a tool is for those who use it.
 func parseTool(raw json.RawMessage) (Tool, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &fields); err != nil {
-		return Tool{}, errors.New("not an object")
+	fields, err := fieldsOf(raw)
+	if err != nil {
+		return Tool{}, err
 	}
 	tool := Tool{
 		Name:         text(fields["name"]),
-		Title:        text(fields["title"]),
-		Description:  text(fields["description"]),
+		Title:        clip(text(fields["title"]), maxTitle),
+		Description:  clip(text(fields["description"]), maxDescription),
 		InputSchema:  value(fields["inputSchema"]),
 		OutputSchema: value(fields["outputSchema"]),
 		Annotations:  value(fields["annotations"]),
 	}
-	if tool.Name == "" {
+	switch {
+	case tool.Name == "":
 		return Tool{}, errors.New("no name")
+	case len(tool.Name) > maxToolName:
+		return Tool{}, fmt.Errorf("a name of %d bytes; at most %d", len(tool.Name), maxToolName)
+	}
+	for _, name := range []string{"inputSchema", "outputSchema", "annotations"} {
+		if len(fields[name]) > maxSchema {
+			return Tool{}, fmt.Errorf("%q: its %s has %d bytes; at most %d", tool.Name, name, len(fields[name]), maxSchema)
+		}
 	}
 	if tool.InputSchema == nil {
 		tool.InputSchema = json.RawMessage(`{"type":"object"}`)
@@ -178,7 +281,7 @@ func parseTool(raw json.RawMessage) (Tool, error) {
 			Title json.RawMessage `json:"title"`
 		}
 		if json.Unmarshal(tool.Annotations, &hints) == nil {
-			tool.Title = text(hints.Title)
+			tool.Title = clip(text(hints.Title), maxTitle)
 		}
 	}
 	return tool, nil

@@ -191,7 +191,7 @@ func TestAMessageWithoutEndIsCutOff(t *testing.T) {
 	script := fmt.Sprintf(`read x; echo '{"jsonrpc":"2.0","id":1,"result":{}}'; read x; read x
 		printf '{'; head -c %d /dev/zero | tr '\000' x; read x`, maxLine+1<<20)
 	set := open(t, Definition{Name: "toy", Command: "sh", Args: []string{"-c", script}})
-	const want = `server "toy": sent a message of more than 64 MiB before it answered echo`
+	const want = `server "toy": sent a message of more than 20 MiB before it answered echo`
 	if failure := refuse(t, set, "echo", `{}`); failure.Error() != want {
 		t.Errorf("error = %v, want %s", failure, want)
 	}

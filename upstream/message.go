@@ -7,6 +7,7 @@ import (
 	"math"
 	"regexp"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -79,11 +80,21 @@ func (m *envelope) is(id int64) bool {
 	return m.isAnswer() && ok && n == id
 }
 
+// maxFailure bounds the text of an error, and the data that are kept of one.
+const maxFailure = 64 << 10
+
 // answer is what a message says to the request that it answers.
 func (m *envelope) answer() (json.RawMessage, error) {
 	switch {
 	case m.Error != nil:
-		return nil, &rpcError{code: m.Error.Code, message: m.Error.Message, data: value(m.Error.Data)}
+		failure := &rpcError{code: m.Error.Code, message: m.Error.Message, data: value(m.Error.Data)}
+		if len(failure.message) > maxFailure {
+			failure.message = strings.ToValidUTF8(failure.message[:maxFailure], "") + "…"
+		}
+		if len(failure.data) > maxFailure {
+			failure.data = nil
+		}
+		return nil, failure
 	case len(m.Result) == 0:
 		return nil, errors.New("answered with neither a result nor an error")
 	}

@@ -20,8 +20,16 @@ type pipe struct {
 
 // connect gives a connection its process.
 func (c *conn) connect(proc *process) {
-	l := &pipe{conn: c, proc: proc, in: newInput(proc.stdin), out: newOutput(proc.stdout), pending: newPending(c)}
+	done, stop := context.WithCancel(c.life)
+	l := &pipe{
+		conn: c, proc: proc, in: newInput(proc.stdin, &c.server.set.queued), pending: newPending(c),
+		out: newOutput(proc.stdout, c.server.set.large, done.Done(), proc.readUntil),
+	}
 	c.link = l
+	c.over.Go(func() {
+		<-proc.ended
+		stop()
+	})
 	c.over.Go(func() { c.words.follow(proc.stderr) })
 	c.over.Go(l.in.drain)
 	c.over.Go(l.read)
@@ -69,8 +77,8 @@ func (l *pipe) supervise() {
 	default:
 		cause = errors.New("closed its output")
 	}
-	if l.out.tooLong {
-		cause = fmt.Errorf("sent a message of more than %d MiB", maxLine>>20)
+	if l.out.end != nil {
+		cause = l.out.end
 	}
 	l.conn.end(cause)
 }
@@ -78,6 +86,7 @@ func (l *pipe) supervise() {
 // read hears what the server writes until its end.
 func (l *pipe) read() {
 	defer close(l.out.eof)
+	defer l.out.leave()
 	ear := ear{pipe: l}
 	for {
 		line, err := l.out.line()

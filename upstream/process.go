@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"bridge/upstream/keeper"
 )
@@ -50,6 +51,17 @@ func startProcess(name string, spec keeper.Spec) (*process, error) {
 	stdout.Close()
 	stderr.Close()
 	return p, nil
+}
+
+// readUntil bounds the reading of what the server writes. Once the server has
+// ended, whoever sees to that does.
+func (p *process) readUntil(deadline time.Time) {
+	p.stdout.SetReadDeadline(deadline)
+	select {
+	case <-p.ended:
+		p.stdout.SetReadDeadline(time.Now().Add(drainTime))
+	default:
+	}
 }
 
 // closeFiles lets go of the bridge's ends.

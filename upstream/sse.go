@@ -59,6 +59,7 @@ func (l *sse) open(ctx context.Context) error {
 		}
 		return status
 	}
+	res.Body = c.body(res.Body, life.Done())
 	src := newEvents(res.Body)
 	first, err := src.next()
 	if err == nil && first.kind != "endpoint" {

@@ -7,13 +7,17 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 const (
 	// maxLine bounds one message of a server, in bytes.
-	maxLine = 64 << 20
-	// maxQueued bounds what waits for a server to read it, in bytes.
-	maxQueued = 64 << 20
+	maxLine = 20 << 20
+	// maxQueued bounds what waits for servers to read it, in bytes.
+	maxQueued = 24 << 20
+	// littleQueued always has room where nothing waits for the same server.
+	littleQueued = 64 << 10
 )
 
 var errQueueFull = errors.New("does not read its input")
@@ -24,6 +28,7 @@ var errQueueFull = errors.New("does not read its input")
 type input struct {
 	file *os.File
 	wake chan struct{}
+	all  *atomic.Int64 // bytes that wait for any server
 
 	mu      sync.Mutex
 	queued  []byte
@@ -31,22 +36,23 @@ type input struct {
 	err     error
 }
 
-func newInput(file *os.File) *input {
-	return &input{file: file, wake: make(chan struct{}, 1)}
+func newInput(file *os.File, all *atomic.Int64) *input {
+	return &input{file: file, wake: make(chan struct{}, 1), all: all}
 }
 
 // Write queues one message.
 func (in *input) Write(p []byte) (int, error) {
 	in.mu.Lock()
-	waiting := len(in.queued) + in.writing
+	waits := len(in.queued)+in.writing > 0 || len(p) > littleQueued
 	switch {
 	case in.err != nil:
 		in.mu.Unlock()
 		return 0, in.err
-	case waiting > 0 && waiting+len(p) > maxQueued:
+	case waits && in.all.Load() > 0 && in.all.Load()+int64(len(p)) > maxQueued:
 		in.mu.Unlock()
 		return 0, errQueueFull
 	}
+	in.all.Add(int64(len(p)))
 	in.queued = append(in.queued, p...)
 	in.mu.Unlock()
 	select {
@@ -68,10 +74,15 @@ func (in *input) drain() {
 		_, err := in.file.Write(batch)
 		in.mu.Lock()
 		in.writing = 0
+		in.all.Add(-int64(len(batch)))
 		if err != nil && in.err == nil {
 			in.err = err
 		}
 		failed := in.err != nil
+		if failed {
+			in.all.Add(-int64(len(in.queued)))
+			in.queued = nil
+		}
 		in.mu.Unlock()
 		if failed {
 			return
@@ -102,13 +113,18 @@ func (in *input) Close() error {
 
 // output reads the lines of a server.
 type output struct {
-	src     *bufio.Reader
-	eof     chan struct{} // closed when all has been heard
-	tooLong bool          // to be read after eof
+	src  *bufio.Reader
+	eof  chan struct{} // closed when all has been heard
+	end  error         // why it is not read any further, to be read after eof
+	all  *largeMessages
+	done <-chan struct{}          // closed when nobody hears it any more
+	stop func(deadline time.Time) // ends the reading then
+
+	within bool // the last line is a large message, which has its turn
 }
 
-func newOutput(r io.Reader) *output {
-	return &output{src: bufio.NewReaderSize(r, 64<<10), eof: make(chan struct{})}
+func newOutput(r io.Reader, all *largeMessages, done <-chan struct{}, stop func(deadline time.Time)) *output {
+	return &output{src: bufio.NewReaderSize(r, 64<<10), eof: make(chan struct{}), all: all, done: done, stop: stop}
 }
 
 // maxJunk is how much is kept of a line that does not begin as a message does,
@@ -118,6 +134,7 @@ const maxJunk = 64 << 10
 // line gives the next line, also an unended last one with the error of the end.
 // One that is too long is such an end.
 func (o *output) line() ([]byte, error) {
+	o.leave()
 	var line []byte
 	length, most := 0, maxLine
 	for {
@@ -129,11 +146,33 @@ func (o *output) line() ([]byte, error) {
 		line = append(line, chunk[:min(len(chunk), most-min(len(line), most))]...)
 		switch {
 		case length > maxLine:
-			o.tooLong = true
+			o.end = errTooLong
+			return nil, io.EOF
+		case length > large && most == maxLine && !o.within:
+			if !o.all.enter(o.done) {
+				return nil, io.EOF
+			}
+			o.within = true
+			o.stop(time.Now().Add(largeTime))
+		}
+		switch {
+		case o.within && errors.Is(err, os.ErrDeadlineExceeded):
+			o.end = errSlow
 			return nil, io.EOF
 		case !errors.Is(err, bufio.ErrBufferFull):
+			if o.within {
+				o.stop(time.Time{})
+			}
 			return line, err
 		}
+	}
+}
+
+// leave ends the turn of the last line, which has been dealt with.
+func (o *output) leave() {
+	if o.within {
+		o.within = false
+		o.all.leave()
 	}
 }
 

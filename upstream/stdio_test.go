@@ -2,14 +2,17 @@ package upstream
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
+	"time"
 )
 
 // testPipe is a link to a server that is not there, with requests that wait.
@@ -35,7 +38,7 @@ func TestOnlyMessagesAreHeard(t *testing.T) {
 		"whole": strings.NewReader(text), "bytes": iotest.OneByteReader(strings.NewReader(text)), "halves": iotest.HalfReader(strings.NewReader(text)),
 	} {
 		p, waiters := testPipe(t, 1, 2, 3, 4, 5)
-		p.out = newOutput(r)
+		p.out = testOutput(r)
 		p.read()
 		for id, want := range map[int64]string{1: "1", 2: "2", 3: long, 4: "4", 5: "5"} {
 			select {
@@ -75,7 +78,7 @@ func TestDoubtIsOfOneRequest(t *testing.T) {
 	} {
 		p, waiters := testPipe(t, 1, 2, 3)
 		p.pending.remove(1)
-		p.out = newOutput(strings.NewReader(test.text + "\n"))
+		p.out = testOutput(strings.NewReader(test.text + "\n"))
 		p.read()
 		for id, w := range waiters {
 			if (len(w.doubt) > 0) != (id == test.of) {
@@ -127,7 +130,7 @@ func TestInputNeverWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	in := newInput(w)
+	in := newInput(w, new(atomic.Int64))
 	drained := make(chan struct{})
 	go func() {
 		in.drain()
@@ -156,8 +159,8 @@ func FuzzOutput(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, waiters := testPipe(t, 1, 2)
 		answer := []byte("\n{\"id\":2,\"result\":{}}\n")
-		p.in = newInput(nil)
-		p.out = newOutput(iotest.OneByteReader(io.MultiReader(bytes.NewReader(text), bytes.NewReader(answer))))
+		p.in = newInput(nil, new(atomic.Int64))
+		p.out = testOutput(iotest.OneByteReader(io.MultiReader(bytes.NewReader(text), bytes.NewReader(answer))))
 		p.read()
 		if len(waiters[2].answer) != 1 {
 			t.Errorf("%q hides an answer", text)
@@ -175,11 +178,72 @@ func TestPagesAreBounded(t *testing.T) {
 		page = append(page, fmt.Sprintf(`{"name":"t%d"},{}`, i))
 	}
 	read := &catalog{}
-	if _, err := s.read([]byte(`{"tools":[`+strings.Join(page, ",")+`]}`), read, map[string]bool{}); err != nil {
+	if _, _, err := s.read([]byte(`{"tools":[`+strings.Join(page, ",")+`]}`), read, map[string]bool{}, maxCatalog); err != nil {
 		t.Fatal(err)
 	}
 	if len(read.tools) != maxTools || strings.Count(log.String(), "\n") != maxWarnings+2 {
 		t.Errorf("%d tools, and %d bytes of log", len(read.tools), log.Len())
+	}
+}
+
+// What a catalog takes is bounded: texts are cut off, and a tool that is larger
+// than any costs itself alone.
+func TestCatalogIsBounded(t *testing.T) {
+	s := &server{log: slog.New(slog.DiscardHandler)}
+	long := strings.Repeat("x", maxSchema)
+	page := fmt.Sprintf(`{"tools":[{"name":%q},{"name":"a","description":%[1]q,"title":%[1]q,"unknown":[%s1]},{"name":"b","inputSchema":[%[1]q]},{"name":"c"}]}`,
+		long, strings.Repeat("{},", 100_000))
+	read := &catalog{}
+	if _, full, err := s.read([]byte(page), read, map[string]bool{}, maxCatalog); err != nil || full {
+		t.Fatal(full, err)
+	}
+	if len(read.tools) != 2 || read.tools[0].Name != "a" || read.tools[1].Name != "c" {
+		t.Fatalf("%d tools", len(read.tools))
+	}
+	if a := read.tools[0]; len(a.Description) != maxDescription+len("…") || len(a.Title) != maxTitle+len("…") {
+		t.Errorf("a description of %d bytes, a title of %d", len(a.Description), len(a.Title))
+	}
+	some := &catalog{}
+	if _, full, err := s.read([]byte(page), some, map[string]bool{}, read.bytes-1); err != nil || !full || len(some.tools) != 1 {
+		t.Errorf("%d tools, %v, %v", len(some.tools), full, err)
+	}
+}
+
+// Large messages are read one at a time, and none while too much is kept.
+func TestLargeMessagesTakeTurns(t *testing.T) {
+	all := newLargeMessages()
+	ended := make(chan struct{})
+	close(ended)
+	if !all.enter(nil) || all.enter(ended) {
+		t.Error("two turns at once")
+	}
+	all.leave()
+	kept, end := context.WithCancel(t.Context())
+	all.keep(kept, maxLarge)
+	if all.enter(ended) {
+		t.Error("a turn while too much is kept")
+	}
+	came := make(chan bool)
+	go func() { came <- all.enter(nil) }()
+	end()
+	if !<-came {
+		t.Error("no turn")
+	}
+	all.leave()
+
+	// Of a stream it is each message that is large or not.
+	body := func(text string) *largeBody {
+		return &largeBody{ReadCloser: io.NopCloser(strings.NewReader(text)), all: all, done: ended}
+	}
+	all.turn <- struct{}{}
+	event := "data: " + strings.Repeat("x", large/2)
+	for _, end := range []string{"\n\n", "\r\n\r\n", "\r\r"} {
+		if _, err := io.ReadAll(body(strings.Repeat(event+end, 10))); err != nil {
+			t.Errorf("%q: %v", end, err)
+		}
+		if _, err := io.ReadAll(body(strings.Repeat(event+end[:len(end)/2], 10))); err != errSlow {
+			t.Errorf("%q: %v", end, err)
+		}
 	}
 }
 
@@ -189,7 +253,7 @@ func FuzzCatalog(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		s := &server{log: slog.New(slog.DiscardHandler)}
 		read := &catalog{}
-		if _, err := s.read(raw, read, map[string]bool{}); err != nil {
+		if _, _, err := s.read(raw, read, map[string]bool{}, maxCatalog); err != nil {
 			return
 		}
 		var entries []Entry
@@ -201,4 +265,8 @@ func FuzzCatalog(f *testing.F) {
 		}
 		search(t, indexed(t, entries), "a b", 3)
 	})
+}
+
+func testOutput(r io.Reader) *output {
+	return newOutput(r, newLargeMessages(), nil, func(time.Time) {})
 }

@@ -90,7 +90,7 @@ func (w *web) get(ctx context.Context, last string) (io.ReadCloser, error) {
 	}
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	if res.StatusCode == http.StatusOK && kind == "text/event-stream" {
-		return res.Body, nil
+		return w.conn.body(res.Body, ctx.Done()), nil
 	}
 	defer res.Body.Close()
 	if res.StatusCode == http.StatusNotFound && last == "" {

@@ -37,6 +37,12 @@ func (s *Set) Update(defs []Definition) {
 	}
 	for _, gone := range old {
 		gone.stop()
+		gone.mu.Lock()
+		if gone.catalog != nil {
+			s.catalogs.Add(-gone.catalog.bytes)
+		}
+		gone.catalog = nil
+		gone.mu.Unlock()
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -70,6 +71,10 @@ type Set struct {
 	life context.Context
 	stop context.CancelFunc
 
+	large    *largeMessages
+	reading  sync.Mutex    // held while a catalog is taken apart or put together
+	catalogs atomic.Int64  // bytes of all catalogs
+	queued   atomic.Int64  // bytes that wait for servers to read them
 	renewals chan struct{} // held by each server that is asked for what is kept of it
 
 	mu      sync.Mutex
@@ -81,7 +86,7 @@ type Set struct {
 // New makes a set of servers and starts none of them. Of definitions with the
 // same name the first counts.
 func New(defs []Definition, log *slog.Logger) *Set {
-	s := &Set{servers: map[string]*server{}, log: log, renewals: make(chan struct{}, maxRenewals)}
+	s := &Set{servers: map[string]*server{}, log: log, renewals: make(chan struct{}, maxRenewals), large: newLargeMessages()}
 	s.life, s.stop = context.WithCancel(context.Background())
 	s.Update(defs)
 	return s

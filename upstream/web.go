@@ -103,7 +103,10 @@ func (w *web) post(ctx context.Context, method string, params any, body []byte) 
 		w.label(req.Header, method, params)
 	}
 	res, err := w.site.do(req)
-	if err != nil && errors.As(err, new(*lost)) && ctx.Err() == nil {
+	switch {
+	case err == nil:
+		res.Body = w.conn.body(res.Body, ctx.Done())
+	case errors.As(err, new(*lost)) && ctx.Err() == nil:
 		w.conn.end(err) // it cannot be reached: the next use connects anew
 	}
 	return res, session, err

@@ -182,7 +182,7 @@ func TestErrorsOfHTTPSayWhy(t *testing.T) {
 		{webToy(t, "/mcp", "-moved"), `server "toy": redirects to another place`},
 		{Definition{URL: hangs.URL, StartTimeout: 300 * time.Millisecond}, `server "toy": not started within 300ms`},
 		{Definition{URL: hangs.URL, StartTimeout: 300 * time.Millisecond, Transport: "sse"}, `server "toy": not started within 300ms`},
-		{Definition{URL: endless.URL}, `server "toy": sent a message of more than 64 MiB`},
+		{Definition{URL: endless.URL}, `server "toy": sent a message of more than 20 MiB`},
 	} {
 		test.def.Name = "toy"
 		err := refuse(t, open(t, test.def), "echo", `{}`)

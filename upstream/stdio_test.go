@@ -3,16 +3,19 @@ package upstream
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"time"
+	"unicode/utf8"
 )
 
 // testPipe is a link to a server that is not there, with requests that wait.
@@ -148,6 +151,24 @@ func TestInputNeverWaits(t *testing.T) {
 	if _, err := in.Write(half); err != os.ErrClosed {
 		t.Errorf("write after close: %v", err)
 	}
+}
+
+// FuzzMended tells that JSON stays the JSON that it was, and that all of it is
+// text afterwards.
+func FuzzMended(f *testing.F) {
+	f.Add([]byte(`{"\\ud800":"\ud83d\ude00 \udfff"}`))
+	f.Add([]byte("\ufeff\"\xe9\\\xff\""))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		got := mended(text)
+		before, after := any(nil), any(nil)
+		failed := json.Unmarshal(bytes.TrimPrefix(text, byteOrderMark), &before)
+		if err := json.Unmarshal(got, &after); (err != nil) != (failed != nil) || err == nil && !reflect.DeepEqual(before, after) {
+			t.Errorf("%q becomes %q", text, got)
+		}
+		if !utf8.Valid(got) || !bytes.Equal(mended(got), got) && !bytes.HasPrefix(got, byteOrderMark) {
+			t.Errorf("%q is not mended: %q", text, got)
+		}
+	})
 }
 
 // FuzzOutput tells that what a server writes is heard to its end, and that

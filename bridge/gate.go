@@ -23,6 +23,7 @@ type gate struct {
 	told     sync.Map // tools that are not as they were pinned, by server and name: what was logged
 
 	searches chan struct{} // one slot for each search that may be under way at once
+	lists    chan struct{} // held by the list of resources that is being made, or waits for the session
 	work     chan struct{} // held by who looks at a whole catalog; it guards views
 	views    map[string]*view
 
@@ -33,7 +34,7 @@ type gate struct {
 func newGate(u *upstream.Set, log *slog.Logger) *gate {
 	return &gate{
 		upstream: u, log: log, budget: budget{session: ledger{}},
-		searches: make(chan struct{}, maxSearches), work: make(chan struct{}, 1), views: map[string]*view{},
+		searches: make(chan struct{}, maxSearches), work: make(chan struct{}, 1), lists: make(chan struct{}, 1), views: map[string]*view{},
 	}
 }
 

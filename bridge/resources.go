@@ -19,11 +19,11 @@ func (g *gate) resources(ctx context.Context, run *record, name string) (any, er
 	}
 	resources, templates := []json.RawMessage{}, []json.RawMessage{}
 	if run.profile.ReadsResources(s.Name) {
-		leave, err := enter(ctx, g.searches)
+		leave, err := enter(ctx, g.lists)
 		if err != nil {
 			return nil, err
 		}
-		defer leave()
+		context.AfterFunc(ctx, leave)
 		list, err := g.upstream.Resources(ctx, s.Name)
 		if err != nil {
 			return nil, serverError(err, policy.Rule{})

@@ -209,9 +209,8 @@ func (t *Tool) size() int64 {
 // toolFields are what is read of a tool.
 var toolFields = []string{"name", "title", "description", "inputSchema", "outputSchema", "annotations", "execution"}
 
-// fieldsOf are the fields of an object that are read of a tool; of two of one
-// name the last.
-func fieldsOf(object json.RawMessage) (map[string]json.RawMessage, error) {
+// fieldsOf are the named fields of an object; of two of one name the last.
+func fieldsOf(object json.RawMessage, names ...string) (map[string]json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(object))
 	if start, err := d.Token(); err != nil || start != json.Delim('{') {
 		return nil, errors.New("not an object")
@@ -226,7 +225,7 @@ func fieldsOf(object json.RawMessage) (map[string]json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		if slices.Contains(toolFields, name.(string)) {
+		if slices.Contains(names, name.(string)) {
 			fields[name.(string)] = value
 		}
 	}
@@ -244,7 +243,7 @@ func clip(text string, most int) string {
 // parseTool reads one entry of a tools/list. Only a name is asked for: what
 // else is odd about a tool is for those who use it.
 func parseTool(raw json.RawMessage) (Tool, error) {
-	fields, err := fieldsOf(raw)
+	fields, err := fieldsOf(raw, toolFields...)
 	if err != nil {
 		return Tool{}, err
 	}

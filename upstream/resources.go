@@ -75,20 +75,27 @@ func (s *server) pages(ctx context.Context, c *conn, method mcp.MCPMethod, field
 		if err != nil {
 			return nil, err
 		}
-		var fields map[string]json.RawMessage
-		var list []json.RawMessage
-		if json.Unmarshal(raw, &fields) != nil || json.Unmarshal(fields[field], &list) != nil {
-			return nil, s.errorf("server %q: its %s is no list of resources", s.def.Name, method)
+		s.set.large.keep(until(ctx), len(raw))
+		fields, err := fieldsOf(raw, field, "nextCursor")
+		if err == nil && fields[field] != nil {
+			err = each(fields[field], func(entry json.RawMessage) error {
+				if size += len(entry) + 24; len(all) >= maxResources || size > maxCatalog {
+					return errFull
+				}
+				all = append(all, entry)
+				return nil
+			})
 		}
-		all = append(all, list...)
-		size += len(raw)
 		next := text(fields["nextCursor"])
-		if next == "" {
+		switch {
+		case err != nil && !errors.Is(err, errFull) || fields[field] == nil:
+			return nil, s.errorf("server %q: its %s is no list of resources", s.def.Name, method)
+		case err == nil && next == "":
 			return all, nil
 		}
-		if cursors[next] || page == maxPages || len(all) >= maxResources || size > maxCatalog {
+		if err != nil || len(next) > maxCursor || cursors[next] || page == maxPages {
 			s.log.Warn("its list of resources does not end, or is too large; the rest is left out", "pages", page, "resources", len(all))
-			return all[:min(len(all), maxResources)], nil
+			return all, nil
 		}
 		cursors[next] = true
 		params.Cursor = next
@@ -109,13 +116,26 @@ func (s *server) readResource(ctx context.Context, uri string) (json.RawMessage,
 	if err != nil {
 		return nil, err
 	}
-	var contents struct {
-		Contents []map[string]json.RawMessage `json:"contents"`
-	}
-	if json.Unmarshal(result, &contents) != nil || contents.Contents == nil || c.meta != nil && needsInput(result) {
+	s.set.large.keep(until(ctx), len(result))
+	if !isResource(result) || c.meta != nil && needsInput(result) {
 		failure := s.errorf("server %q: its answer to resources/read is no resource", s.def.Name)
 		failure.Tool, failure.Sent = uri, true
 		return nil, failure
 	}
 	return result, nil
+}
+
+// isResource tells whether an answer has the shape of a ReadResourceResult.
+func isResource(raw json.RawMessage) bool {
+	fields, err := fieldsOf(raw, "contents")
+	if err != nil || len(fields["contents"]) == 0 || fields["contents"][0] != '[' {
+		return false
+	}
+	n := 0
+	return each(fields["contents"], func(entry json.RawMessage) error {
+		if n++; n > maxBlocks || entry[0] != '{' && string(entry) != "null" {
+			return errors.New("no contents of a resource")
+		}
+		return nil
+	}) == nil
 }

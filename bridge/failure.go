@@ -15,13 +15,9 @@ import (
 
 // This file words the errors of servers for the code.
 
-const (
-	// shortData bounds the data of a JSON-RPC error that an exception's text
-	// shows, in bytes.
-	shortData = 500
-	// mostData bounds those that its attributes have.
-	mostData = sandbox.MaxFrame - 128<<10
-)
+// shortData bounds the data of a JSON-RPC error that an exception's text shows,
+// in bytes.
+const shortData = 500
 
 // serverError is an error of a server as code is told of it: its text and, of a
 // JSON-RPC error, the code and the data, with what the rule wants redacted. Data
@@ -66,8 +62,6 @@ func errorData(data json.RawMessage, rule policy.Rule) (kept json.RawMessage, le
 		return nil, "data left out: they cannot be redacted"
 	case rule.Result.Max > 0 && int64(len(kept)) > rule.Result.Max:
 		return nil, fmt.Sprintf("data left out: %d bytes, more than the %d that the rule allows (%s)", len(kept), rule.Result.Max, rule.Pos)
-	case len(kept) > mostData:
-		return nil, fmt.Sprintf("data left out: %d bytes, more than the %d that fit", len(kept), mostData)
 	}
 	return kept, ""
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"regexp"
 	"strconv"
@@ -80,7 +81,8 @@ func (m *envelope) is(id int64) bool {
 	return m.isAnswer() && ok && n == id
 }
 
-// maxFailure bounds the text of an error, and the data that are kept of one.
+// maxFailure bounds the text of an error, and the data that are kept of one, in
+// bytes.
 const maxFailure = 64 << 10
 
 // answer is what a message says to the request that it answers.
@@ -92,7 +94,7 @@ func (m *envelope) answer() (json.RawMessage, error) {
 			failure.message = strings.ToValidUTF8(failure.message[:maxFailure], "") + "…"
 		}
 		if len(failure.data) > maxFailure {
-			failure.data = nil
+			failure.data = fmt.Appendf(nil, `"left out: %d bytes, more than %d"`, len(failure.data), maxFailure)
 		}
 		return nil, failure
 	case len(m.Result) == 0:

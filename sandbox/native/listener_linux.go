@@ -42,7 +42,8 @@ var sharing = sync.OnceValues(func() (string, error) {
 type listener struct {
 	fd     int
 	shared *shared
-	wake   int // ends the wait for questions
+	queue  []notification // that were taken and not answered yet
+	wake   int            // ends the wait for questions
 	done   chan struct{}
 }
 
@@ -85,19 +86,21 @@ func (l *listener) run() {
 	defer close(l.done)
 	fds := []unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}, {Fd: int32(l.wake), Events: unix.POLLIN}}
 	for {
-		switch _, err := unix.Poll(fds, -1); {
-		case err == unix.EINTR:
+		if len(l.queue) == 0 {
+			switch _, err := unix.Poll(fds, -1); {
+			case err == unix.EINTR:
+				continue
+			case err != nil:
+				return
+			}
+			if fds[1].Revents != 0 || fds[0].Revents&unix.POLLIN == 0 && fds[0].Revents != 0 {
+				return // no process is left
+			}
+			l.take()
 			continue
-		case err != nil:
-			return
 		}
-		if fds[1].Revents != 0 || fds[0].Revents&unix.POLLIN == 0 && fds[0].Revents != 0 {
-			return // no process is left
-		}
-		var n notification
-		if l.ioctl(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)) != nil {
-			continue // who asked has ended
-		}
+		n := l.queue[0]
+		l.queue = l.queue[1:]
 		began := time.Now()
 		l.shared.grant(int(n.pid), n.args[1], func(allowed bool) bool {
 			a := answer{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
@@ -105,9 +108,27 @@ func (l *listener) run() {
 				a.flags, a.errno = 0, -int32(unix.ENOMEM)
 			}
 			return l.ioctl(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&a)) == nil
+		}, func() bool {
+			// Who asks again has come back from what was asked before.
+			fds := []unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}}
+			for {
+				if _, err := unix.Poll(fds, 0); err != nil || fds[0].Revents&unix.POLLIN == 0 {
+					break
+				}
+				l.take()
+			}
+			return slices.ContainsFunc(l.queue, func(other notification) bool { return other.pid == n.pid })
 		})
 		// As long again: who asks without end does not have all of a processor.
 		time.Sleep(min(time.Since(began), 10*time.Millisecond))
+	}
+}
+
+// take takes a question from the kernel. Who asked it may have ended.
+func (l *listener) take() {
+	var n notification
+	if l.ioctl(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)) == nil {
+		l.queue = append(l.queue, n)
 	}
 }
 
@@ -177,9 +198,10 @@ func (s *shared) sum() (total int64) {
 // lookFor is how long a new mapping is looked for before it counts as late.
 const lookFor = 20 * time.Millisecond
 
-// grant decides on a mapping of a thread, has the kernel told, and looks for it.
-// There is no other on its way: what is found and was not known is this one.
-func (s *shared) grant(thread int, length uint64, tell func(allowed bool) bool) {
+// grant decides on a mapping of a thread, has the kernel told, and looks for it
+// until the thread has come back. There is no other on its way: what is found and
+// was not known is this one.
+func (s *shared) grant(thread int, length uint64, tell func(allowed bool) bool, back func() bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fits := func() bool { return length <= uint64(s.limit) && s.sum()+int64(length) <= s.limit }
@@ -196,9 +218,9 @@ func (s *shared) grant(thread int, length uint64, tell func(allowed bool) bool) 
 	}
 	s.late = append(s.late, l)
 	for began := time.Now(); len(s.late) > 0 && time.Since(began) < lookFor; time.Sleep(50 * time.Microsecond) {
-		over := l.over()
+		over := back() || l.over()
 		mapped, _ := s.mapped([]int{thread})
-		if s.assign(mapped) || over && s.settle(0) {
+		if s.assign(mapped) || over && s.settle(thread) {
 			return
 		}
 	}

@@ -148,6 +148,7 @@ func TestFloodOfSearches(t *testing.T) {
 		t.Fatal(err)
 	}
 	answers := bufio.NewScanner(out)
+	answers.Buffer(nil, 32<<20)
 	run := func(id, seconds int, code string) string {
 		fmt.Fprintf(in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"run_python","arguments":{"timeout":%d,"code":%q}}}`+"\n", id, seconds, code)
 		if !answers.Scan() {
@@ -173,6 +174,19 @@ while True:
 	}
 	if took > timeout+promise+room {
 		t.Errorf("answered after %v", took)
+	}
+	// Answers to a list of messages wait for each other.
+	run(3, 30, `open("/workspace/big", "w").write("x" * 8_000_000)`)
+	var reads []string
+	for id := range 20 {
+		reads = append(reads, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"resources/read","params":{"uri":"bridge://session/workspace/big"}}`, 100+id))
+	}
+	fmt.Fprintf(in, "[%s]\n", strings.Join(reads, ","))
+	if !answers.Scan() {
+		t.Fatal(answers.Err())
+	}
+	if n, left := strings.Count(answers.Text(), `"contents"`), strings.Count(answers.Text(), "ask for this one alone"); n != 2 || left != 18 {
+		t.Errorf("%d answers, and %d left out", n, left)
 	}
 	peak, err := harness.PeakMemory(cmd.Process.Pid)
 	if err != nil || peak > maxMemory {

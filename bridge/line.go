@@ -111,7 +111,8 @@ type batch struct {
 
 	mu      sync.Mutex // guards what follows
 	left    int        // messages that are still to be dealt with
-	answers []any
+	answers []json.RawMessage
+	bytes   int // of these
 }
 
 // maxBatch bounds the messages of one list.
@@ -129,11 +130,18 @@ func (c *conn) batch(ctx context.Context, list []json.RawMessage, answered func(
 	}
 }
 
-// give takes the answer to one of the messages, nil if it has none.
+// give takes the answer to one of the messages, nil if it has none. Answers wait
+// here for each other: what is too much for that is left out.
 func (b *batch) give(answer any) {
 	b.mu.Lock()
 	if answer != nil {
-		b.answers = append(b.answers, answer)
+		text, err := json.Marshal(answer)
+		if err != nil || b.bytes+len(text) > maxHeld {
+			r, _ := answer.(reply)
+			text, _ = json.Marshal(failure(r.ID, mcp.INTERNAL_ERROR, "the answers to this list have more than %d bytes; ask for this one alone", maxHeld))
+		}
+		b.bytes += len(text)
+		b.answers = append(b.answers, text)
 	}
 	b.left--
 	whole := b.left == 0 && len(b.answers) > 0

@@ -94,7 +94,7 @@ func TestWireHostile(t *testing.T) {
 		"request twice":        {"ask(1, n, server='toy', tool='sleep', arguments={'ms': 60000})\nask(1, n)", "~.*request 1, a second time"},
 		"request of text id":   {"send('{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"method\":\"call\"}\\n')", "~.*malformed frame.*"},
 		"too many requests":    {"for i in range(300): ask(i, n, server='toy', tool='sleep', arguments={'ms': 60000})", "~.*more than 256 requests at once"},
-		"too many bytes":       {"for i in range(12): ask(i, n, server='toy', tool='sleep', arguments={'ms': 60000, 'x': 'y' * (6 << 20)})", "~.*requests of more than 67108864 bytes at once"},
+		"too many bytes":       {"for i in range(12): ask(i, n, server='toy', tool='sleep', arguments={'ms': 60000, 'x': 'y' * (6 << 20)})", "~.*requests of more than 16777216 bytes at once"},
 		"an end made up":       {"send('{\"jsonrpc\":\"2.0\",\"method\":\"exited\",\"params\":{\"code\":0}}\\n'); output(n)", "~.*a frame after the end"},
 	} {
 		t.Run(name, func(t *testing.T) {

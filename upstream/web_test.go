@@ -251,8 +251,7 @@ func TestTheEverythingServerOverHTTP(t *testing.T) {
 func oldServer(t *testing.T, begin, end, answer string) Definition {
 	t.Helper()
 	stream := make(chan string, 8)
-	var s *httptest.Server
-	s = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
 			w.Header().Set("Content-Type", "text/event-stream")
 			io.WriteString(w, begin+"event: endpoint"+end+"data: /message"+end+end)

@@ -69,6 +69,10 @@ func (r *Report) fill(result sandbox.Result) {
 	r.Result = result
 	r.Lost = result.Lost != nil
 	late := errors.Is(result.Stopped, context.DeadlineExceeded)
+	kept := ""
+	if r.Profile.Session.Persist {
+		kept = "; variables were kept"
+	}
 	switch {
 	case r.Lost:
 		r.lost(result.Lost, late)
@@ -76,13 +80,13 @@ func (r *Report) fill(result sandbox.Result) {
 		r.Status = Success
 	case result.Status == sandbox.Succeeded && late:
 		r.Status = Timeout
-		r.Message = fmt.Sprintf("run_python: interrupted after %s, the timeout of this run, and then ended by itself; variables were kept", r.Timeout)
+		r.Message = fmt.Sprintf("run_python: interrupted after %s, the timeout of this run, and then ended by itself%s", r.Timeout, kept)
 	case late:
 		r.Status = Timeout
-		r.Message = fmt.Sprintf("run_python: stopped after %s, the timeout of this run; variables were kept", r.Timeout)
+		r.Message = fmt.Sprintf("run_python: stopped after %s, the timeout of this run%s", r.Timeout, kept)
 	case result.Stopped != nil:
 		r.Status = Cancelled
-		r.Message = "run_python: cancelled; variables were kept"
+		r.Message = "run_python: cancelled" + kept
 	default:
 		r.Status = Error
 		r.ExitCode = result.ExitCode

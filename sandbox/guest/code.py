@@ -55,9 +55,10 @@ class Program:
 
     def forgets(self, value):
         """Tell whether the last expression is a call whose value was to be awaited, as that of main() is."""
-        if isinstance(value, types.CoroutineType):
+        if type(value) is types.CoroutineType:
             return self.calls and value.cr_frame is not None and value.cr_await is None and not value.cr_running
-        return self.calls and hasattr(value, "_asyncio_future_blocking")
+        # As asyncio.isfuture looks: at the class, as there are values that have an attribute of any name.
+        return self.calls and hasattr(type(value), "_asyncio_future_blocking")
 
 
 def take_last(body, lines):
@@ -96,8 +97,8 @@ def parse(code, filename):
 
 def tree_of(code, filename):
     """Return the tree of code, and its lines, which tracebacks then show."""
-    # Split as Python's own tokenizer does, at line ends only.
-    lines = io.StringIO(code).readlines()
+    # Split as Python's own tokenizer does, at line ends only, of which a CR alone is one.
+    lines = io.StringIO(code, newline=None).readlines()
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += "\n"
     linecache.cache[filename] = (len(code), None, lines, filename)

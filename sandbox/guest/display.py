@@ -6,7 +6,7 @@ import sys
 from collections import deque
 
 from _guest.errors import MCPError
-from _guest.show import show
+from _guest.show import decoded, show
 
 LARGEST = 11 << 20  # bytes of one picture that a frame has room for
 SHOWN = 64 << 10  # characters of a value that display writes
@@ -147,10 +147,10 @@ def pictures(value):
         left -= 1
         try:
             part = next(stack[-1])
-        except (StopIteration, RuntimeError):
-            stack.pop()
+        except Exception:
+            stack.pop()  # It is at its end, or is no container such as Python's.
             continue
-        inner = isinstance(part, CONTAINERS)
+        inner = issubclass(type(part), CONTAINERS)
         if type(part).__module__ == "builtins" and not inner or id(part) in seen:
             continue
         seen.add(id(part))
@@ -185,15 +185,18 @@ REPRS = (("image/png", "_repr_png_"), ("image/jpeg", "_repr_jpeg_"), ("image/svg
 
 def is_picture(value):
     """Tell whether a value is likely to be a picture, without drawing it."""
-    if isinstance(value, dict):
-        return held(value) is not None
     kind = type(value)
-    return is_figure(value) or is_image(value) or any(hasattr(kind, name) for _, name in REPRS)
+    try:
+        if isinstance(value, dict):
+            return held(value) is not None
+        return is_figure(value) or is_image(value) or any(hasattr(kind, name) for _, name in REPRS)
+    except Exception:
+        return False  # Even its class can be a property that raises.
 
 
 def picture(value):
     """Return the media type and the bytes of a picture, None if the value is none."""
-    if isinstance(value, type):
+    if not is_picture(value):
         return None
     if isinstance(value, dict):
         return held(value)
@@ -217,12 +220,8 @@ def held(block):
         data = block.get("data") if block.get("type") == "image" else None
     kind = block.get("mimeType") if isinstance(data, str) else None
     kind = {"image/jpg": "image/jpeg"}.get(kind, kind) if isinstance(kind, str) else None
-    if kind not in SUFFIXES:
-        return None
-    try:
-        return kind, base64.b64decode(data)
-    except ValueError:
-        return None
+    data = decoded(data) if kind in SUFFIXES else None
+    return (kind, data) if data else None
 
 
 def of(value, name):

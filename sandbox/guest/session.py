@@ -231,7 +231,7 @@ class Session:
 
     def picture_parts(self, value):
         """Show the pictures in a last value that holds others."""
-        if isinstance(value, (dict, list, tuple, set, frozenset)) or type(value).__module__ != "builtins":
+        if type(value) in (dict, list, tuple, set, frozenset) or type(value).__module__ != "builtins":
             self.load_display().show_inner(value)
 
     def draw(self):

@@ -1,5 +1,6 @@
 """The value of a run's last expression as text, bounded whatever the value is."""
 
+from base64 import b64decode
 from collections import deque
 
 BRACKETS = {list: "[]", tuple: "()", set: "{}", frozenset: ("frozenset({", "})"), deque: ("deque([", "])")}
@@ -98,10 +99,19 @@ def media(block):
     if kind not in ("image", "audio", "resource") or not isinstance(held, dict):
         return None
     data, mime = held.get("blob" if kind == "resource" else "data"), held.get("mimeType")
-    if not isinstance(data, str) or not (isinstance(mime, str) or kind == "resource"):
+    data = decoded(data) if isinstance(mime, str) or kind == "resource" else None
+    if not data:
         return None
     where = f" {held.get('uri')}"[:200] if kind == "resource" else ""
-    return f"<{kind}{where} {str(mime)[:80]}, {len(data) * 3 // 4 - data[-2:].count('=')} bytes>"
+    return f"<{kind}{where} {str(mime)[:80]}, {len(data)} bytes>"
+
+
+def decoded(text):
+    """Return the bytes of a text that is base64, None for anything else."""
+    try:
+        return b64decode("".join(text.split()), validate=True) if isinstance(text, str) else None
+    except ValueError:
+        return None
 
 
 def text_of(value):

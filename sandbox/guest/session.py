@@ -132,6 +132,8 @@ class Session:
         self.restore_modules()
         self.main.__dict__["__builtins__"] = builtins
         self.main.__dict__.setdefault("__name__", "__main__")
+        # It knows what has been told of lines by their numbers, which each run has anew.
+        self.main.__dict__.pop("__warningregistry__", None)
         if sys.modules.get("__main__") is not self.main:
             sys.modules["__main__"] = self.main
         if not isinstance(linecache.cache, dict):

@@ -5,13 +5,15 @@ import gc
 import sys
 
 
-def end(names, loop):
+def end(names, loop, flush):
     """End the program that has these global names and this event loop.
 
-    Files that only these names hold are closed. What one step raises does not
-    keep the next from its turn.
+    Files that only these names hold are closed. They are flushed before, as one
+    in a cycle may lose what it holds. What one step raises does not keep the next
+    from its turn.
     """
-    steps = [join_threads, atexit._run_exitfuncs, lambda: drop(names, True), lambda: drop(names, False), gc.collect]
+    steps = [join_threads, atexit._run_exitfuncs, flush]
+    steps += [lambda: drop(names, True), lambda: drop(names, False), gc.collect, flush]
     if loop is not None:
         steps.insert(0, loop.close)
     hook = sys.unraisablehook
@@ -31,8 +33,8 @@ def join_threads():
 
 
 def drop(names, private):
-    """Let go of the values of global names, private or not, in the interpreter's order."""
-    for name in list(names):
+    """Let go of the values of global names, private or not, the youngest first, as they may need older ones."""
+    for name in reversed(list(names)):
         text = str(name)
         if text != "__builtins__" and private == (text[:1] == "_" and text[1:2] != "_"):
             names[name] = None

@@ -5,7 +5,7 @@ import os
 from binascii import b2a_base64
 from fcntl import F_GETFL, fcntl
 from io import BufferedRandom, BufferedWriter, TextIOWrapper
-from os import O_ACCMODE, O_NONBLOCK, O_RDONLY, scandir
+from os import O_ACCMODE, O_NONBLOCK, O_RDONLY, fstat, listdir, scandir
 from stat import S_ISREG
 from weakref import ref
 
@@ -66,13 +66,13 @@ def writable():
     """Return the descriptors of regular files that are open for writing, each with the file's mark."""
     found = []
     try:
-        descriptors = os.listdir("/proc/self/fd")
+        descriptors = listdir("/proc/self/fd")
     except OSError:
         return found
     for number in map(int, descriptors):
         try:
             if number > 2 and fcntl(number, F_GETFL) & O_ACCMODE != O_RDONLY:
-                status = os.fstat(number)
+                status = fstat(number)
                 if S_ISREG(status.st_mode):
                     found.append((number, status.st_dev, status.st_ino))
         except OSError:
@@ -84,7 +84,7 @@ def mark(file):
     """Return a file object's descriptor with the file's mark, None if it has none."""
     try:
         number = file.fileno()
-        status = os.fstat(number)
+        status = fstat(number)
     except (OSError, ValueError, AttributeError):
         return None
     return number, status.st_dev, status.st_ino
@@ -120,7 +120,7 @@ def fetch(path, most):
     except (OSError, ValueError) as error:
         return {"error": getattr(error, "strerror", None) or str(error)}
     try:
-        status = os.fstat(descriptor)
+        status = fstat(descriptor)
         if not S_ISREG(status.st_mode):
             return {"error": "not a file"}
         if status.st_size > most:

@@ -115,6 +115,7 @@ class Session:
             # Code has broken what the session itself needs. The run gets its
             # answer all the same.
             self.interrupts.run = None
+            self.mend()
             reserve.tap()
             result = {"status": "error", "error": plain_error(error)}
         if self.interrupts.heard == run:
@@ -307,11 +308,11 @@ class Session:
 
     def close(self):
         """End as Python ends, but that the wire still works."""
+        self.mend()
         from _guest.ending import end
 
-        end(self.main.__dict__, self.loop)
+        end(self.main.__dict__, self.loop, self.files.flush)
         self.flush()
-        self.files.flush()
 
     def tidy(self):
         """Leave things so that the next run can start."""
@@ -319,8 +320,8 @@ class Session:
         self.streams.flush()
         try:
             self.files.flush()
-        except MemoryError:
-            pass  # They hold back what they did.
+        except Exception:
+            pass  # They hold back what they did: there is no memory, or code has replaced what is needed.
 
     def leave(self, result):
         """End a process that code forked and did not end."""

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -31,14 +32,29 @@ func (p *Profile) CheckRead(server, uri string) (Rule, error) {
 	return rule.Rule, nil
 }
 
-var escapedSeparators = strings.NewReplacer("%2e", ".", "%2E", ".", "%2f", "/", "%2F", "/", "%5c", "/", "%5C", "/", "\\", "/")
+var escaped = regexp.MustCompile(`%[0-9a-fA-F]{2}`)
 
 // wanders tells whether a URI has a segment that stands for another: the one
-// above it, or none. A pattern sees the text, and a server where it leads.
+// above it, or none. A pattern sees the text, and a server where it leads: some
+// unescape it twice, and take what follows a ? for a part of the path, and
+// readers of URLs leave out tabs, ends of lines, and spaces at the end.
 func wanders(uri string) bool {
-	path, _, _ := strings.Cut(uri, "?")
-	segments := strings.FieldsFunc(escapedSeparators.Replace(path), func(r rune) bool { return r == '/' || r == '#' || r == ';' })
-	return slices.ContainsFunc(segments, func(s string) bool { return s == "." || s == ".." })
+	for escaped.MatchString(uri) {
+		uri = escaped.ReplaceAllStringFunc(uri, func(e string) string {
+			b, _ := strconv.ParseUint(e[1:], 16, 8)
+			return string([]byte{byte(b)})
+		})
+	}
+	segments := strings.FieldsFunc(uri, func(r rune) bool { return strings.ContainsRune("/\\?#;\x00", r) })
+	return slices.ContainsFunc(segments, func(s string) bool {
+		s = strings.Trim(strings.Map(func(r rune) rune {
+			if r < ' ' {
+				return -1
+			}
+			return r
+		}, s), " ")
+		return s == "." || s == ".."
+	})
 }
 
 // ReadsResources reports whether the profile may allow anything of the server's

@@ -22,6 +22,17 @@ func TestWanders(t *testing.T) {
 		"file:///srv/docs/..;x/a":       true,
 		"file:///srv/docs/..#fragment":  true,
 		"file:///srv/docs/a/..?q=value": true,
+		"file:///srv/docs/a?/../../etc": true,
+		"file:///srv/docs/%252e%252e/a": true,
+		"file:///srv/docs/..%00/a":      true,
+		"file:///srv/docs/..\x00.txt":   true,
+		"file:///srv/docs/.\t./a":       true,
+		"file:///srv/docs/.\n\r/a":      true,
+		"file:///srv/docs/.. ":          true,
+		"file:///srv/docs/%2e.%20":      true,
+		"file:///srv/docs/a b.txt":      false,
+		"file:///srv/docs/100%/a%2":     false,
+		"file:///srv/docs/a%ff..txt":    false,
 	} {
 		if got := wanders(uri); got != want {
 			t.Errorf("wanders(%q) = %v", uri, got)

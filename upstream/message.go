@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,6 +36,15 @@ func parse(text []byte) (*envelope, error) {
 		return nil, err
 	}
 	return &m, nil
+}
+
+// unread says why a message could not be parsed.
+func unread(err error) string {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		return fmt.Sprintf("its %s has the wrong type: %s", cmp.Or(wrong.Field, "JSON"), wrong.Value)
+	}
+	return "it is no JSON: " + err.Error()
 }
 
 var byteOrderMark = []byte("\ufeff")

@@ -119,7 +119,7 @@ func (l *sse) read(src *events) {
 		}
 		m, err := parse(ev.data)
 		if err != nil {
-			l.pending.doubt(ev.data, "it is no JSON: "+err.Error())
+			l.pending.doubt(ev.data, unread(err))
 			continue
 		}
 		l.pending.take(ev.data, m, func(message any) { l.conn.reply(func() { l.note(l.conn.life, message) }) })

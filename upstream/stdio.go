@@ -198,13 +198,18 @@ func (e *ear) hear(line []byte) {
 		why = "it is a list"
 	case begins(line):
 		m, err := parse(line)
-		if err == nil {
+		within := e.block != nil && (line[0] == ' ' || line[0] == '\t') // an object that is a part of the printed one
+		if err == nil && (!within || m.Method != "" || m.isAnswer()) {
 			e.block = nil
 			e.pipe.pending.take(line, m, e.pipe.send)
 			return
 		}
-		why = "it is no JSON: " + err.Error()
-		e.block = []byte{}
+		if err != nil {
+			why = unread(err)
+		}
+		if !within {
+			e.block = []byte{}
+		}
 	}
 	if len(bytes.TrimSpace(line)) == 0 {
 		return

@@ -67,7 +67,7 @@ func (w *web) until(src *events, id int64) (*envelope, error) {
 			w.conn.heard(m, func(message any) { w.conn.reply(func() { w.send(w.conn.life, "", message) }) })
 		default:
 			if ids, ok := answers(ev.data); ok && slices.Contains(ids, id) {
-				return nil, w.conn.unreadable(ev.data, "it is no JSON: "+err.Error())
+				return nil, w.conn.unreadable(ev.data, unread(err))
 			}
 		}
 	}

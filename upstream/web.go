@@ -82,7 +82,7 @@ func (w *web) request(ctx context.Context, id int64, method string, params any) 
 		}
 		m, err := parse(text)
 		if err != nil {
-			return nil, w.conn.unreadable(text, "it is no JSON: "+err.Error())
+			return nil, w.conn.unreadable(text, unread(err))
 		}
 		return m.answer()
 	case "text/event-stream":

@@ -37,6 +37,7 @@ func resources() []server.ServerResource {
 		contents("toy://pixel", "image/png", blob("toy://pixel", "image/png", pixel)),
 		contents("toy://bytes", "application/octet-stream", blob("toy://bytes", "application/octet-stream", base64.StdEncoding.EncodeToString([]byte{0, 255, 1}))),
 		contents("toy://both", "text/plain", text("toy://both/1", "one"), blob("toy://both/2", "application/octet-stream", "Ag==")),
+		contents("toy://odd", "image/png", blob("toy://odd", "image/png", "AA")),
 		contents("toy://none", "text/plain"),
 	}
 }

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from _guest.errors import ArgumentError
+from _guest.errors import ArgumentError, ServerError
 
 
 class Resources(dict):
@@ -75,7 +75,10 @@ def part_of(part):
     if isinstance(part.get("blob"), str):
         import base64
 
-        value = Blob(base64.b64decode(part["blob"]))
+        try:
+            value = Blob(base64.b64decode(part["blob"]))
+        except ValueError as error:
+            raise ServerError(f"the data of resource {part.get('uri')} is no base64: {error}") from None
     else:
         value = Text(part.get("text") or "")
     value.uri, value.mimeType = part.get("uri") or "", part.get("mimeType") or ""

@@ -3,8 +3,10 @@ package store
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -102,6 +104,9 @@ func (l *Log) open(now time.Time, more int64) (*os.File, error) {
 			return nil, err
 		}
 		info, err := f.Stat()
+		if err == nil && !info.Mode().IsRegular() {
+			err = &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")} // what is written there is not kept
+		}
 		if err != nil {
 			f.Close()
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -269,3 +270,30 @@ func TestLogIsBounded(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What is written to a pipe or a device is not kept: it is no audit log.
+func TestLogIsAFile(t *testing.T) {
+	s, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	l, err := s.Log(now, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(s.root, "audit", "2026-12-01.jsonl")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("mkfifo", path).CombinedOutput(); err != nil {
+		t.Skipf("no mkfifo: %v: %s", err, out)
+	}
+	for _, err := range []error{l.Append(now, "a record"), second(s.Log(now, 1<<20))} {
+		if err == nil || !strings.Contains(err.Error(), "not a regular file") {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }

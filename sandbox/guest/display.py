@@ -99,8 +99,12 @@ class Display:
         pyplot = sys.modules.get("matplotlib.pyplot")
         if pyplot is None or os.getpid() != self.pid:
             return
-        for number in pyplot.get_fignums():
-            self.show_figure(pyplot.figure(number))
+        try:
+            figures = [pyplot.figure(number) for number in pyplot.get_fignums()]
+        except Exception:
+            return  # Code has put something of its own in the place of pyplot.
+        for figure in figures:
+            self.show_figure(figure)
 
     def show_figure(self, figure):
         """Show a figure as it is, and close it."""

@@ -207,7 +207,10 @@ def picture(value):
     if is_figure(value):
         return "image/png", drawn(value)
     if is_image(value):
-        return "image/png", encoded(value)
+        try:
+            return "image/png", encoded(value)
+        except Exception:
+            return None  # It has no dots, perhaps.
     for kind, name in REPRS:
         data = of(value, name)
         if data:

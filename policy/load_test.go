@@ -245,3 +245,23 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// A user's folder may be called as that of the policies of the binary.
+func TestFolderCalledBuiltIn(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("built-in", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("built-in/strict.cue", []byte("profiles: own: {}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	all, err := Load([]string{"built-in"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"own": false, "strict": true} {
+		if p, err := all.Profile(name); err != nil || p.BuiltIn() != want {
+			t.Errorf("profile %s: %v, %v", name, p, err)
+		}
+	}
+}

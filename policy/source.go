@@ -75,6 +75,9 @@ func read(paths []string) ([]source, Errors) {
 				errs = append(errs, Error{Pos: Pos{File: name}, Message: reason(err)})
 				continue
 			}
+			if strings.HasPrefix(name, builtInFolder) {
+				name = "./" + name // it is the user's own
+			}
 			sources = append(sources, source{name, data})
 		}
 	}

@@ -29,6 +29,7 @@ class Session:
         self.pid = getpid()
         self.table = sys.modules
         self.modules = {}  # as they were when the last code began
+        watch(self.load_display)
         self.finders = list(sys.meta_path)
         self.loop = None
         self.names = None
@@ -155,7 +156,6 @@ class Session:
         """Load and set what this run's code needs."""
         code = params["code"]
         self.load_names().begin(params.get("servers") or [], code)
-        watch(self.load_display)
         if "asyncio" in code:
             self.load_loop()
         if "inspect" in code or "help" in code:

@@ -3,14 +3,14 @@
 import base64
 import os
 import sys
-from collections import deque
+from itertools import islice
 
 from _guest.errors import MCPError
+from _guest.inside import inside
 from _guest.show import decoded, show
 
 LARGEST = 11 << 20  # bytes of one picture that a frame has room for
 SHOWN = 64 << 10  # characters of a value that display writes
-LOOKED = 20000  # items of a value that are looked at for pictures
 MOST = 64  # pictures of one value
 KINDS = {
     ".png": "image/png",
@@ -21,7 +21,6 @@ KINDS = {
     ".svg": "image/svg+xml",
 }
 SUFFIXES = {kind: suffix for suffix, kind in reversed(KINDS.items())}
-CONTAINERS = (dict, list, tuple, set, frozenset, deque)
 
 
 class Display:
@@ -71,7 +70,7 @@ class Display:
     def show_inner(self, value):
         """Show the pictures in a value that has others in it."""
         if os.getpid() == self.pid:
-            for part in pictures(value):
+            for part in islice(inside(value, is_picture), MOST):
                 self.show_value(part)
 
     def show_file(self, value):
@@ -140,36 +139,6 @@ class Display:
         files = sorted({path for files in self.saved.values() for path in files})
         self.saved = {}
         return [path for path in files if path.isprintable() and os.path.isfile(path)]
-
-
-def pictures(value):
-    """Yield the pictures in a container or beside an answer, each once, in their order."""
-    seen = {id(value)}
-    left, found = LOOKED, 0
-    stack = [parts(value)]
-    while stack and left > 0 and found < MOST:
-        left -= 1
-        try:
-            part = next(stack[-1])
-        except Exception:
-            stack.pop()  # It is at its end, or is no container such as Python's.
-            continue
-        inner = issubclass(type(part), CONTAINERS)
-        if type(part).__module__ == "builtins" and not inner or id(part) in seen:
-            continue
-        seen.add(id(part))
-        if is_picture(part):
-            found += 1
-            yield part
-        elif inner:
-            stack.append(parts(part))
-
-
-def parts(value):
-    """Return an iterator over what is in a container and beside it."""
-    if isinstance(value, CONTAINERS):
-        yield from value.values() if isinstance(value, dict) else value
-    yield from getattr(value, "content", ()) if type(value).__module__ == "mcp" else ()
 
 
 def is_figure(value):

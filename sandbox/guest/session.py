@@ -8,6 +8,7 @@ from os import _exit, getpid
 from _guest.code import NOTHING, Program, find_classes, make_main, trim_sources
 from _guest.figures import watch
 from _guest.files import LISTED, Files
+from _guest.inside import PLAIN
 from _guest.reserve import insist, reserve
 from _guest.show import show
 
@@ -234,7 +235,7 @@ class Session:
 
     def picture_parts(self, value):
         """Show the pictures in a last value that holds others."""
-        if type(value) in (dict, list, tuple, set, frozenset) or type(value).__module__ != "builtins":
+        if type(value) not in PLAIN:
             self.load_display().show_inner(value)
 
     def draw(self):

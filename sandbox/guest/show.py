@@ -3,8 +3,9 @@
 from base64 import b64decode
 from collections import deque
 
+from _guest.inside import inside
+
 BRACKETS = {list: "[]", tuple: "()", set: "{}", frozenset: ("frozenset({", "})"), deque: ("deque([", "])")}
-PLAIN = (int, float, complex, bool, type(None))
 
 
 class Full(Exception):
@@ -52,7 +53,7 @@ class Writer:
             else:
                 self.pairs(value)
         else:
-            self.put(text_of(value))
+            self.put(without_media(value, text_of(value)))
 
     def items(self, value, start, end):
         """Add a container's items."""
@@ -104,6 +105,13 @@ def media(block):
         return None
     where = f" {held.get('uri')}"[:200] if kind == "resource" else ""
     return f"<{kind}{where} {str(mime)[:80]}, {len(data)} bytes>"
+
+
+def without_media(value, text):
+    """Return the repr of a container of any other class, with what stands for the images and sounds in it."""
+    for block in inside(value, lambda part: type(part) is dict and media(part)):
+        text = text.replace(text_of(block), media(block))
+    return text
 
 
 def decoded(text):

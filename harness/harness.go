@@ -22,15 +22,19 @@ const Require = "BRIDGE_TEST_REQUIRE"
 // engineVariables tell clients of podman and docker where these are.
 var engineVariables = []string{"XDG_RUNTIME_DIR", "CONTAINER_HOST", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF", "CONTAINERS_REGISTRIES_CONF", "DOCKER_HOST"}
 
-// RunDir runs the scenarios of a folder. The commands are those of testscript and
-// those listed in Commands; the conditions and the variables are those given.
-// If prepare is not nil it is called for each scenario before it begins.
-func RunDir(t *testing.T, dir string, conditions map[string]bool, env map[string]string, prepare func(*testscript.Env) error) {
+// RunDir runs the scenarios of a folder whose names are wanted. The commands are
+// those of testscript and those listed in Commands; the conditions and the
+// variables are those given. If prepare is not nil it is called for each scenario
+// before it begins.
+func RunDir(t *testing.T, dir string, wanted func(name string) bool, conditions map[string]bool, env map[string]string, prepare func(*testscript.Env) error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scenarios in %s: %v", dir, err)
 	}
 	for _, file := range files {
+		if !wanted(title(file)) {
+			continue
+		}
 		t.Run(title(file), func(t *testing.T) {
 			testscript.RunT(alone{strict{t}}, testscript.Params{
 				Files:               []string{file},

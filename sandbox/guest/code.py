@@ -71,7 +71,7 @@ def take_last(body, lines):
     if isinstance(node, ast.Expr):
         body.pop()
         return ast.Expression(node.value), isinstance(node.value, ast.Call), silenced(lines, node)
-    if isinstance(node, ast.If) and not node.orelse and ast.unparse(node.test) == "__name__ == '__main__'":
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "__name__ == '__main__'":
         call = getattr(node.body[-1], "value", None)
         if isinstance(node.body[-1], ast.Expr) and isinstance(call, ast.Call):
             node.body[-1] = ast.copy_location(ast.Pass(), call)

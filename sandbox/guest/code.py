@@ -24,6 +24,7 @@ class Program:
         last, self.calls, self.quiet = take_last(tree.body, lines)
         self.body = compile(tree, filename, "exec", AWAIT, dont_inherit=True) if tree.body else None
         flags = AWAIT | (self.body.co_flags & ast_future_flags() if self.body else 0)
+        self.expression = last and last.body
         self.last = compile(last, filename, "eval", flags, dont_inherit=True) if last else None
 
     @property

@@ -8,6 +8,7 @@ from os import _exit, getpid
 from _guest.code import NOTHING, Program, find_classes, make_main, trim_sources
 from _guest.figures import watch
 from _guest.files import LISTED, Files
+from _guest.forgotten import Forgotten
 from _guest.inside import PLAIN
 from _guest.reserve import insist, reserve
 from _guest.show import show
@@ -36,6 +37,8 @@ class Session:
         self.names = None
         self.display = None
         self.files = Files()
+        self.forgotten = Forgotten()
+        self.expression = None  # the last of the run's code
         self.cold = [self.load_names, streams.line_up, self.load_loop, self.load_inspect]
 
     def warm(self):
@@ -173,6 +176,7 @@ class Session:
             self.interrupts.enter(run)
             self.names.saved.begin(code, self.names.within)
             program = Program(code, f"<run {run}>")
+            self.expression = program.expression
             reserve.shut()
             namespace = self.main.__dict__
             if program.awaits:
@@ -205,6 +209,8 @@ class Session:
                     self.main.__dict__["_"] = value
                 self.draw()
                 self.flush()
+                if value is not NOTHING:
+                    self.forgotten.tell(value, self.expression, self.main.__dict__)
             except Exception:
                 self.draw()
                 self.flush()
@@ -318,6 +324,7 @@ class Session:
     def tidy(self):
         """Leave things so that the next run can start."""
         self.mend()
+        self.forgotten.forget()
         self.streams.flush()
         try:
             self.files.flush()

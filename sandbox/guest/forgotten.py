@@ -22,6 +22,7 @@ class Forgotten:
     def __init__(self):
         self.told = []  # those that are said already, and may yet be awaited
         self.quiet = False
+        self.registry = {}  # what the run has warned of
         warnings._warn_unawaited_coroutine = self.warn
 
     def warn(self, coroutine):
@@ -34,7 +35,7 @@ class Forgotten:
             warnings.warn(text, RuntimeWarning, stacklevel=2)
         else:
             code = coroutine.cr_code
-            warnings.warn_explicit(text, RuntimeWarning, code.co_filename, code.co_firstlineno)
+            warnings.warn_explicit(text, RuntimeWarning, code.co_filename, code.co_firstlineno, registry=self.registry)
 
     def tell(self, value, expression, namespace):
         """Say which coroutines the value of the last expression holds. A call of a tool says so itself."""
@@ -51,6 +52,7 @@ class Forgotten:
 
     def forget(self):
         """Let go of those that nothing else holds any more."""
+        self.registry.clear()
         refs = [ref(coroutine) for coroutine in self.told]
         self.quiet = True
         try:

@@ -139,7 +139,7 @@ func TestServers(t *testing.T) {
 		},
 		"not awaited": {
 			{code: "mcp_toy.echo('a')\nmcp_toy.echo('b')\nmcp_toy.add(1, 2);", stderr: "mcp_toy.echo(...) was not awaited (2 times); nothing was sent\nmcp_toy.add(...) was not awaited; nothing was sent\n"},
-			{code: "mcp_toy.echo('a')", value: "<call mcp_toy.echo(...), not awaited: nothing was sent>", stderr: "mcp_toy.echo(...) was not awaited; nothing was sent\n"},
+			{code: "mcp_toy.echo('a')", value: "<call mcp_toy.echo(...), not awaited: nothing was sent>", stderr: "mcp_toy.echo(...) was not awaited; nothing was sent\nhint: await mcp_toy.echo('a')\n"},
 			{code: "c = mcp_toy.echo('a'); await c; await c", status: sandbox.Failed, err: "RuntimeError: cannot reuse already awaited coroutine"},
 		},
 		"side by side": {

@@ -19,9 +19,9 @@ import (
 // in bytes.
 const shortData = 500
 
-// serverError is an error of a server as code is told of it: its text and, of a
-// JSON-RPC error, the code and the data, with what the rule wants redacted. Data
-// that are larger than the rule allows a result to be are left out.
+// serverError is an error of a server as the code gets it: its text and, of a
+// JSON-RPC error, the code and the data, redacted as the rule says. Data larger
+// than the rule's limit on results are left out.
 func serverError(err error, rule policy.Rule) *sandbox.Error {
 	e := &sandbox.Error{Kind: kind(err), Message: redacted(err.Error(), rule.Result.Redact)}
 	var u *upstream.Error

@@ -62,7 +62,7 @@ func TestOnlyMessagesAreHeard(t *testing.T) {
 	}
 }
 
-// Nobody is told of a line that cannot be read but who waits for it.
+// A line that cannot be read is an error only of the call that waits for it.
 func TestDoubtIsOfOneRequest(t *testing.T) {
 	for _, test := range []struct {
 		text string

@@ -331,8 +331,7 @@ func TestWhatCannotBeReadIsQuoted(t *testing.T) {
 	}
 }
 
-// A server that answers its start with something else than a message is told of
-// at once, too.
+// An answer to the start of a server that is not a message is quoted at once, too.
 func TestAStartThatCannotBeReadIsQuoted(t *testing.T) {
 	def := Definition{Name: "toy", Command: "sh", Args: []string{"-c", `read x; echo 'ready: {"jsonrpc":"2.0","id":1,"result":{}}'; read x`}}
 	const want = "server \"toy\": its answer to initialize cannot be read: there is text before the message: `ready: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}`"

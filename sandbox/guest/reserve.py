@@ -6,6 +6,7 @@ begin the run that gives memory back, it takes from the rest.
 """
 
 import os
+from _functools import partial
 from resource import RLIM_INFINITY, RLIMIT_DATA, getpagesize, getrlimit, setrlimit
 
 ROOM = 4 << 20  # bytes
@@ -18,6 +19,12 @@ class Reserve:
 
     def __init__(self):
         self.ballast = None  # what it takes to ask for the room, when there is not a byte left
+        self.keep(getrlimit(RLIMIT_DATA)[1])
+
+    def keep(self, hard):
+        """Prepare to have all of the bound, where there is no memory to call a function of Python."""
+        self.hard = hard
+        self.force = partial(setrlimit, RLIMIT_DATA, (hard, hard))
 
     def shut(self):
         """Keep what is free of it from code that is going to run."""
@@ -25,8 +32,12 @@ class Reserve:
             soft, hard = getrlimit(RLIMIT_DATA)
             if hard == RLIM_INFINITY or soft < hard - ROOM:
                 return
+            if hard != self.hard:
+                self.keep(hard)
             if self.ballast is None:
-                self.ballast = [bytes(size) for size in range(16, 512, 16) for _ in range(8)]
+                # Numbers and these bytes have the sizes of all that is allocated in small pieces.
+                self.ballast = [(1 << 40) + size for size in range(64)]
+                self.ballast += [bytes(size) for size in range(1, 512, 16) for _ in range(8)]
             setrlimit(RLIMIT_DATA, (min(max(hard - ROOM, taken() + LEAST), hard), hard))
         except (OSError, MemoryError):
             self.ballast = None  # Code can run all the same.

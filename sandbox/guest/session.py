@@ -119,9 +119,13 @@ class Session:
         except BaseException as error:
             # Code has broken what the session itself needs. The run gets its
             # answer all the same.
+            try:
+                reserve.force()
+            except (OSError, ValueError):
+                pass  # Code has lowered the bound itself.
             self.interrupts.run = None
-            self.mend()
             reserve.tap()
+            self.mend()
             result = {"status": "error", "error": plain_error(error)}
         if self.interrupts.heard == run:
             result["interrupted"] = True
@@ -185,16 +189,23 @@ class Session:
             value = program.run(namespace)
             sys.settrace(None)
             sys.setprofile(None)
+            reserve.open()
             if program.forgets(value):
+                reserve.shut()
                 value = self.load_loop().run(awaited(value))
+                reserve.open()
             made = self.loop.tasks() - before if self.loop is not None else None
             if made:
+                reserve.shut()
                 self.loop.run(self.loop.wait(made, before))
             return program.shown(value)
         finally:
             sys.settrace(None)
             sys.setprofile(None)
-            reserve.open()
+            try:
+                reserve.open()
+            except MemoryError:
+                reserve.force()
 
     def settle(self, execute, keep):
         """Turn what code did into the answer's form."""

@@ -51,6 +51,10 @@ def serve(session):
         except BaseException as error:
             # No memory, perhaps, or a signal handler of the session's code
             # that raised while its run was ending.
+            try:
+                reserve.force()
+            except (OSError, ValueError):
+                pass  # Code has lowered the bound itself.
             session.interrupts.run = None
             reserve.tap()
             leftover()

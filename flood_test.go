@@ -38,6 +38,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "bridge", "--policies", policy, "--profile", "p")
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+t.TempDir())
 	cmd.Stdin, cmd.Stdout = stdin, stdout
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -136,6 +137,7 @@ func TestFloodOfSearches(t *testing.T) {
 		}
 	}
 	cmd := exec.CommandContext(t.Context(), "bridge", "--policies", policy, "--profile", "p")
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+t.TempDir())
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

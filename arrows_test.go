@@ -16,20 +16,23 @@ import (
 // later on it knows nothing of what comes before.
 var arrows = map[string][]string{
 	".":      {"cli"},
-	"cli":    {"bridge", "harness", "harness/standin", "policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman", "store", "upstream", "upstream/clients"},
+	"cli":    {"bridge", "harness", "harness/standin", "policy", "sandbox", "sandbox/container", "sandbox/engines", "sandbox/native", "store", "upstream", "upstream/clients"},
 	"bridge": {"bridge/toon", "policy", "sandbox", "store", "upstream"},
 	"policy": {"policies"},
 	// Writes docs/policy.md, and is in no binary of ours.
-	"policy/manual":  {"policy"},
-	"sandbox/docker": {"sandbox", "sandbox/filter", "sandbox/owner", "sandbox/reaper", "sandbox/spare"},
-	"sandbox/native": {"sandbox", "sandbox/native/stage"},
-	"sandbox/podman": {"sandbox", "sandbox/filter", "sandbox/owner", "sandbox/reaper", "sandbox/spare"},
-	"upstream":       {"upstream/keeper"},
+	"policy/manual": {"policy"},
+	// What the engines that run containers share; the engines; the list of them.
+	"sandbox/container": {"sandbox"},
+	"sandbox/docker":    {"sandbox", "sandbox/container", "sandbox/reaper"},
+	"sandbox/native":    {"sandbox", "sandbox/native/stage"},
+	"sandbox/podman":    {"sandbox", "sandbox/container", "sandbox/reaper"},
+	"sandbox/engines":   {"sandbox", "sandbox/container", "sandbox/docker", "sandbox/native", "sandbox/podman"},
+	"upstream":          {"upstream/keeper"},
 	// Where servers are found; what starts them does not know it.
 	"upstream/clients": {"upstream"},
 	// Test and measure them, and are in no binary of ours.
 	"sandbox/enginetest": {"sandbox"},
-	"harness/bench":      {"policy", "sandbox", "sandbox/docker", "sandbox/image", "sandbox/native", "sandbox/podman"},
+	"harness/bench":      {"policy", "sandbox", "sandbox/container", "sandbox/engines", "sandbox/native"},
 }
 
 // confined says in which parts of the bridge a library may be known.

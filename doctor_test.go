@@ -15,7 +15,7 @@ import (
 
 	"bridge/harness"
 	"bridge/sandbox"
-	"bridge/sandbox/image"
+	"bridge/sandbox/container"
 )
 
 // finding is a line of the doctor's, with what is in it as regular expressions.
@@ -204,7 +204,7 @@ func contained(engine, service, rights string) []finding {
 	}
 	return []finding{
 		{engine + " service", "ok", service + `, version \d+\.\d+\.\d+\S*, API \d+\.\d+(\.\d+)?, ` + rights + `, cgroup version ` + version, ""},
-		{engine + " image", "ok", regexp.QuoteMeta(image.Name(containerfile)) + `, \d+ MB, built \d{4}-\d\d-\d\d`, ""},
+		{engine + " image", "ok", regexp.QuoteMeta(container.OwnImage(containerfile)) + `, \d+ MB, built \d{4}-\d\d-\d\d`, ""},
 		sandboxed(engine),
 		{engine + " limits", "ok", held("cgroup", "cgroup", "cgroup"), ""},
 	}

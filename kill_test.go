@@ -17,7 +17,7 @@ import (
 
 	"bridge/harness"
 	"bridge/sandbox"
-	"bridge/sandbox/owner"
+	"bridge/sandbox/container"
 )
 
 const (
@@ -117,7 +117,7 @@ func killRound(t *testing.T, engine string, n int) error {
 
 // remains are the containers of a profile and the temporary files of its bridge.
 func remains(t *testing.T, dir, engine, profile string) ([]string, error) {
-	left := listed(t, engine, "ps", "--all", "--quiet", "--filter", "label="+owner.Use+"="+profile)
+	left := listed(t, engine, "ps", "--all", "--quiet", "--filter", "label="+container.UseLabel+"="+profile)
 	files, err := os.ReadDir(filepath.Join(dir, "tmp"))
 	for _, f := range files {
 		left = append(left, f.Name())

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -19,10 +20,9 @@ import (
 	"bridge/harness/standin"
 	"bridge/harness/toy"
 	"bridge/sandbox"
-	"bridge/sandbox/docker"
-	"bridge/sandbox/image"
+	"bridge/sandbox/container"
+	"bridge/sandbox/engines"
 	"bridge/sandbox/native"
-	"bridge/sandbox/podman"
 )
 
 // TestMain registers the real bridge, and a server for it to call, as
@@ -44,12 +44,13 @@ const Engines = "BRIDGE_TEST_ENGINES"
 // registry, for the engines to fetch.
 const Pull = "BRIDGE_TEST_PULL"
 
-// forEachEngine runs a test on each engine that is wanted and present.
+// forEachEngine runs a test on each engine that is wanted and present, native
+// first.
 func forEachEngine(t *testing.T, test func(t *testing.T, engine sandbox.Engine)) {
-	own := image.Name(containerfile)
-	pod, doc, nat := podman.New(podman.Options{Image: own}), docker.New(docker.Options{Image: own}), native.New()
-	t.Cleanup(func() { pod.Close(); doc.Close(); nat.Close() })
-	for _, engine := range []sandbox.Engine{nat, pod, doc} {
+	all := engines.All(engines.Options{Image: container.OwnImage(containerfile)})
+	slices.Reverse(all)
+	for _, engine := range all {
+		t.Cleanup(engine.Close)
 		name := engine.Name()
 		if only := strings.Fields(os.Getenv(Engines)); len(only) > 0 && !slices.Contains(only, name) {
 			continue
@@ -87,16 +88,17 @@ func TestScript(t *testing.T) {
 		if engine.Ready(t.Context(), sandbox.Spec{}) == nil {
 			prepare = nil
 		}
-		harness.RunDir(t, "testdata/script", wanted, map[string]bool{
-			"native":   name == native.Name,
-			"podman":   name == podman.Name,
-			"docker":   name == docker.Name,
+		conditions := map[string]bool{
 			"rootless": os.Geteuid() != 0,
 			"memory":   holdsMemory(t, engine),
 			"npm":      present(peers),
 			"jq":       name != native.Name || found("jq"),
 			"pull":     os.Getenv(Pull) != "",
-		}, map[string]string{"NPM": peers, "TYPIST": typist, "PULL": os.Getenv(Pull), "MCP_BRIDGE_RUNTIME": name}, prepare)
+		}
+		for _, other := range engines.Names() {
+			conditions[other] = other == name
+		}
+		harness.RunDir(t, "testdata/script", wanted, conditions, map[string]string{"NPM": peers, "TYPIST": typist, "PULL": os.Getenv(Pull), "MCP_BRIDGE_RUNTIME": name}, prepare)
 	})
 }
 
@@ -124,7 +126,7 @@ func rootful(e *testscript.Env) error {
 // holdsMemory tells whether the engine can hold the memory of a whole sandbox
 // on this machine, by its own word.
 func holdsMemory(t *testing.T, e sandbox.Engine) bool {
-	box, err := e.Start(t.Context(), sandbox.Spec{Rootful: true}, []string{"-I", "-c", ""})
+	box, err := e.Start(t.Context(), sandbox.Spec{Rootful: true}, []string{"-I", "-c", ""}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

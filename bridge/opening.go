@@ -8,20 +8,20 @@ import (
 
 // opening is a sandbox that is being started, or has been.
 type opening struct {
-	done chan struct{} // closed when box or err is set
-	box  *sandbox.Session
-	err  error
-	used bool // a run has been started in it
-	news news // of what takes long
+	done     chan struct{} // closed when box or err is set
+	box      *sandbox.Session
+	err      error
+	used     bool // a run has been started in it
+	progress startProgress
 }
 
-// news are what an engine says while it starts a sandbox. What nobody takes is
-// dropped.
-type news chan string
+// startProgress is what an engine reports while it starts a sandbox. What nobody
+// reads is dropped.
+type startProgress chan string
 
-func (n news) Write(text []byte) (int, error) {
+func (p startProgress) Write(text []byte) (int, error) {
 	select {
-	case n <- string(text):
+	case p <- string(text):
 	default:
 	}
 	return len(text), nil
@@ -36,13 +36,13 @@ func (o *opening) wait(ctx context.Context, stream Stream) bool {
 	for {
 		select {
 		case <-o.done:
-			for len(o.news) > 0 {
-				stream("stderr", <-o.news, 0)
+			for len(o.progress) > 0 {
+				stream("stderr", <-o.progress, 0)
 			}
 			return true
 		case <-ctx.Done():
 			return false
-		case text := <-o.news:
+		case text := <-o.progress:
 			stream("stderr", text, 0)
 		}
 	}

@@ -76,7 +76,7 @@ func (s *session) open() *opening {
 	if s.box != nil && !s.box.ended() {
 		return s.box
 	}
-	o := &opening{done: make(chan struct{}), news: make(news, 256)}
+	o := &opening{done: make(chan struct{}), progress: make(startProgress, 256)}
 	s.box = o
 	ahead := s.ahead
 	if err := s.ctx.Err(); err != nil {
@@ -94,9 +94,9 @@ func (s *session) open() *opening {
 		ctx, cancel := context.WithTimeout(s.ctx, limit)
 		defer cancel()
 		began := time.Now()
-		o.box, o.err = sandbox.Open(sandbox.WithNews(ctx, o.news), engine, spec, s.gate.serve)
+		o.box, o.err = sandbox.Open(ctx, engine, spec, s.gate.serve, o.progress)
 		if s.ctx.Err() != nil {
-			return // the bridge is closing, which is no news
+			return // the bridge is closing, which is no error
 		}
 		if o.err != nil {
 			s.log.Error("the sandbox did not start", "engine", engine.Name(), "err", o.err)

@@ -14,6 +14,7 @@ import (
 	"bridge/bridge"
 	"bridge/policy"
 	"bridge/sandbox"
+	"bridge/sandbox/engines"
 )
 
 // The verdicts of a check.
@@ -78,17 +79,17 @@ func (c *choice) examine(wait time.Duration) [][]check {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	// The checks say what the engines would log.
-	engines := c.engines(slog.New(slog.DiscardHandler))
+	all := c.engines(slog.New(slog.DiscardHandler))
 	p, policies := c.examinePolicies()
 	spec := sandbox.Spec{Label: "doctor"}
 	if p != nil {
 		spec = bridge.Spec(p)
 		spec.Pull = false // to look is not to fetch
 	}
-	patients := make([]*patient, len(engines))
+	patients := make([]*patient, len(all))
 	done := make(chan struct{})
-	for i, e := range engines {
-		patients[i] = &patient{engine: e, spec: spec, measured: p != nil, own: c.own()}
+	for i, e := range all {
+		patients[i] = &patient{engine: e, spec: spec, measured: p != nil, own: c.ownImage()}
 		go func() {
 			defer func() { done <- struct{}{} }()
 			defer e.Close()
@@ -96,7 +97,7 @@ func (c *choice) examine(wait time.Duration) [][]check {
 		}()
 	}
 	host := examineHost(ctx, spec)
-	for range engines {
+	for range all {
 		<-done
 	}
 	groups := [][]check{host, policies}
@@ -115,7 +116,7 @@ func choose(p *policy.Profile, patients []*patient) []check {
 		named = p.Engine
 	}
 	var chosen *patient
-	var passed []refusal
+	var passed []engines.Refusal
 	for _, s := range patients {
 		if named != "" && s.engine.Name() != named {
 			continue
@@ -136,7 +137,7 @@ func choose(p *policy.Profile, patients []*patient) []check {
 		by = p.Source("engine")
 	}
 	if chosen == nil {
-		err := &notReady{by, passed}
+		err := &engines.NotReady{By: by, Engines: passed}
 		text, hints, _ := strings.Cut(err.Error(), "\nhint: ")
 		return []check{{"engine", fail, text, strings.ReplaceAll(hints, "\nhint: ", "; or ")}}
 	}

@@ -10,19 +10,20 @@ import (
 
 	"bridge/bridge"
 	"bridge/sandbox"
+	"bridge/sandbox/engines"
 )
 
 // patient is an engine that the doctor looks at.
 type patient struct {
-	engine engine
+	engine engines.Engine
 	spec   sandbox.Spec
 	own    string // name of the bridge's own image
 
 	measured bool // whether the limits of the spec are a profile's, and worth a look
 
 	checks  []check
-	refusal *refusal // nil if the engine is ready
-	absent  bool     // the engine is not there at all
+	refusal *engines.Refusal // nil if the engine is ready
+	absent  bool             // the engine is not there at all
 }
 
 func (p *patient) note(what, status, finding, remedy string) {
@@ -44,7 +45,7 @@ func (p *patient) excuse() {
 
 // examine looks at the engine from outside, then from inside a sandbox.
 func (p *patient) examine(ctx context.Context) {
-	if c, is := p.engine.(container); is && !p.examineContainer(ctx, c) {
+	if c, is := p.engine.(engines.Container); is && !p.examineContainer(ctx, c) {
 		return
 	}
 	filled := make(chan [2]bool, 1)
@@ -61,7 +62,7 @@ func (p *patient) examine(ctx context.Context) {
 		p.refuse(ctx, "sandbox", err)
 		return
 	}
-	if _, is := p.engine.(container); !is {
+	if _, is := p.engine.(engines.Container); !is {
 		p.note("python", ok, "version "+seen.Python, "")
 	}
 	p.isolation(seen)
@@ -75,36 +76,36 @@ func (p *patient) refuse(ctx context.Context, what string, err error) {
 	if errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 		err = errors.New("it took too long to answer; restart it, or give it longer with --wait")
 	}
-	r := newRefusal(p.engine.Name(), err)
+	r := engines.NewRefusal(p.engine.Name(), err)
 	p.refusal = &r
-	p.note(what, fail, r.cause, r.remedy)
+	p.note(what, fail, r.Cause, r.Remedy)
 }
 
 // examineContainer looks at an engine that runs images, and tells whether it
 // is worth looking further.
-func (p *patient) examineContainer(ctx context.Context, c container) bool {
-	f, err := c.describe(ctx, p.spec)
+func (p *patient) examineContainer(ctx context.Context, c engines.Container) bool {
+	f, err := c.Describe(ctx, p.spec)
 	if err != nil {
 		p.absent = !onPath(c.Name())
 		p.refuse(ctx, "service", err)
 		return false
 	}
-	said := []string{f.endpoint, "version " + f.version, "API " + f.api, "rootful", "cgroup version " + f.cgroup}
-	if f.rootless {
+	said := []string{f.Endpoint, "version " + f.Version, "API " + f.API, "rootful", "cgroup version " + f.Cgroup}
+	if f.Rootless {
 		said[3] = "rootless"
 	}
-	if f.source != "" {
-		said[0] += " (" + f.source + ")"
+	if f.Source != "" {
+		said[0] += " (" + f.Source + ")"
 	}
 	p.note("service", ok, strings.Join(said, ", "), "")
-	for _, w := range f.warnings {
+	for _, w := range f.Warnings {
 		p.note("warning", warn, w, "")
 	}
 	name := cmp.Or(p.spec.Image, p.own)
-	images, _ := c.images(ctx, p.spec) // Ready tells, if that fails
+	images, _ := c.Images(ctx, p.spec) // Ready tells, if that fails
 	for _, im := range images {
-		if im.name == name {
-			p.note("image", ok, fmt.Sprintf("%s, %s, built %s", name, decimal(im.size), im.created.Format(time.DateOnly)), "")
+		if im.Name == name {
+			p.note("image", ok, fmt.Sprintf("%s, %s, built %s", name, decimal(im.Size), im.Created.Format(time.DateOnly)), "")
 		}
 	}
 	// An image that is not found by its name may be there by its digest.

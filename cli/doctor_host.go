@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"bridge/sandbox"
+	"bridge/sandbox/engines"
 	"bridge/sandbox/native"
 )
 
@@ -37,8 +38,8 @@ func userNamespaces(f native.Facts) check {
 	if f.Namespaces == nil {
 		return check{"user namespaces", ok, "may be made", ""}
 	}
-	r := newRefusal("native", f.Namespaces)
-	return check{"user namespaces", warn, r.cause, r.remedy}
+	r := engines.NewRefusal("native", f.Namespaces)
+	return check{"user namespaces", warn, r.Cause, r.Remedy}
 }
 
 func appArmor(f native.Facts) check {

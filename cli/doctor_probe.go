@@ -94,7 +94,7 @@ type words struct {
 // ask runs the probe in a sandbox of its own and returns what it says.
 func (p *patient) ask(ctx context.Context, spec sandbox.Spec, what string, n int64) (*words, error) {
 	began := time.Now()
-	box, err := p.engine.Start(ctx, spec, []string{"-I", "-c", probe, what, strconv.FormatInt(n, 10)})
+	box, err := p.engine.Start(ctx, spec, []string{"-I", "-c", probe, what, strconv.FormatInt(n, 10)}, io.Discard)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,8 @@ import (
 
 	"bridge/bridge"
 	"bridge/sandbox"
-	"bridge/sandbox/image"
+	"bridge/sandbox/container"
+	"bridge/sandbox/engines"
 )
 
 // newImage is `bridge image`: the image that container engines run.
@@ -74,7 +75,7 @@ never runs the image of another version.`,
 }
 
 // open finds the engines that the command is about, and how to end them.
-func (c *imageChoice) open() (list []container, spec sandbox.Spec, end func(), err error) {
+func (c *imageChoice) open() (list []engines.Container, spec sandbox.Spec, end func(), err error) {
 	log, err := newLog(slog.LevelWarn)
 	if err != nil {
 		return nil, spec, nil, err
@@ -85,17 +86,13 @@ func (c *imageChoice) open() (list []container, spec sandbox.Spec, end func(), e
 	}
 	named := cmp.Or(c.engine, p.Engine)
 	all := c.engines(log)
-	for _, e := range containers(all) {
-		if named == "" || named == e.Name() {
-			list = append(list, e)
-		}
-	}
+	list = engines.Containers(engines.Named(all, named))
 	switch {
 	case len(list) > 0:
 	case c.engine != "":
-		return nil, spec, nil, usagef("unknown engine %q; engines with images: podman, docker", c.engine)
+		return nil, spec, nil, usagef("unknown engine %q; engines with images: %s", c.engine, strings.Join(withImages(all), ", "))
 	default:
-		return nil, spec, nil, fmt.Errorf("engine %q of %s runs no image\nhint: --engine podman, or --engine docker", named, p.Source("engine"))
+		return nil, spec, nil, fmt.Errorf("engine %q of %s runs no image\nhint: --engine %s", named, p.Source("engine"), strings.Join(withImages(all), ", or --engine "))
 	}
 	end = func() {
 		for _, e := range all {
@@ -117,37 +114,46 @@ func (c *imageChoice) build(stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	b := build{name: c.own(), containerfile: c.containerfile, output: os.Stderr}
+	b := container.Build{Tag: c.ownImage(), Containerfile: c.containerfile, Output: os.Stderr}
 	if c.base != "" {
-		b.args = map[string]string{"BASE": c.base}
+		b.Args = map[string]string{"BASE": c.base}
 	}
-	fmt.Fprintf(stderr, "bridge: building %s on %s\n", b.name, e.Name())
-	if err := e.build(ctx, spec, b); err != nil {
+	fmt.Fprintf(stderr, "bridge: building %s on %s\n", b.Tag, e.Name())
+	if err := e.Build(ctx, spec, b); err != nil {
 		text := strings.TrimSpace(err.Error())
 		if c.base == "" && ctx.Err() == nil {
 			text += "\nhint: where no registry is reached, name a Debian that the engine has: bridge image build --base IMAGE"
 		}
 		return errors.New(text)
 	}
-	_, err = fmt.Fprintln(stdout, b.name)
+	_, err = fmt.Fprintln(stdout, b.Tag)
 	return err
 }
 
-// firstAnswer is the first of the engines that answers. Whether it has an
-// image does not matter to who is about to build one.
-func firstAnswer(ctx context.Context, spec sandbox.Spec, list []container) (container, error) {
-	var passed []refusal
+// withImages are the names of the engines that run images.
+func withImages(all []engines.Engine) []string {
+	var names []string
+	for _, e := range engines.Containers(all) {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// firstAnswer is the first of the engines that answers, whether it has an image
+// or not.
+func firstAnswer(ctx context.Context, spec sandbox.Spec, list []engines.Container) (engines.Container, error) {
+	var passed []engines.Refusal
 	for _, e := range list {
-		_, err := e.describe(ctx, spec)
+		_, err := e.Describe(ctx, spec)
 		if err == nil {
 			return e, nil
 		}
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		passed = append(passed, newRefusal(e.Name(), err))
+		passed = append(passed, engines.NewRefusal(e.Name(), err))
 	}
-	return nil, &notReady{engines: passed}
+	return nil, &engines.NotReady{Engines: passed}
 }
 
 func newImageList(containerfile []byte) *cobra.Command {
@@ -165,7 +171,7 @@ func newImageList(containerfile []byte) *cobra.Command {
 }
 
 func (c *imageChoice) list(stdout, stderr io.Writer) error {
-	engines, spec, end, err := c.open()
+	list, spec, end, err := c.open()
 	if err != nil {
 		return err
 	}
@@ -174,36 +180,39 @@ func (c *imageChoice) list(stdout, stderr io.Writer) error {
 	defer stop()
 	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "IMAGE\tENGINE\tSIZE\tBUILT\tUSE")
-	var passed []refusal
+	var passed []engines.Refusal
 	var without []string
-	for _, e := range engines {
-		images, err := e.images(ctx, spec)
+	for _, e := range list {
+		images, err := e.Images(ctx, spec)
 		if err != nil {
-			passed = append(passed, newRefusal(e.Name(), err))
+			passed = append(passed, engines.NewRefusal(e.Name(), err))
 			continue
 		}
-		if !slices.ContainsFunc(images, func(im stored) bool { return im.name == c.own() }) {
+		if !slices.ContainsFunc(images, func(im container.Image) bool { return im.Name == c.ownImage() }) {
 			without = append(without, e.Name())
 		}
 		for _, im := range images {
-			if !strings.HasPrefix(im.name, image.Repository+":") {
+			if !strings.HasPrefix(im.Name, container.Repository+":") {
 				continue
 			}
 			use := "another version's"
-			if im.name == c.own() {
+			if im.Name == c.ownImage() {
 				use = "this bridge's"
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", im.name, e.Name(), decimal(im.size), im.created.Format(time.DateOnly), use)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", im.Name, e.Name(), decimal(im.Size), im.Created.Format(time.DateOnly), use)
 		}
 	}
-	if len(passed) == len(engines) {
-		return &notReady{engines: passed}
+	if len(passed) == len(list) {
+		return &engines.NotReady{Engines: passed}
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	for _, name := range without {
-		fmt.Fprintln(stderr, spoken(fmt.Sprintf("%s is not on %s\nhint: bridge image build --engine %s", c.own(), name, name)))
+		fmt.Fprintln(stderr, spoken(fmt.Sprintf("%s is not on %s\nhint: bridge image build --engine %s", c.ownImage(), name, name)))
 	}
 	return nil
 }
+
+// decimal writes bytes as engines do.
+func decimal(n int64) string { return fmt.Sprintf("%d MB", (n+500_000)/1_000_000) }

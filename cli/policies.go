@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"bridge/policy"
+	"bridge/sandbox/container"
+	"bridge/sandbox/engines"
 	"bridge/upstream"
 )
 
@@ -136,3 +138,24 @@ func report(err error) error {
 	fmt.Fprintln(onScreen(os.Stderr), err)
 	return exitStatus(1)
 }
+
+// engine is what the sandboxes of a profile are made with.
+func (c *choice) engine(p *policy.Profile, log *slog.Logger) *engines.Chooser {
+	by := ""
+	if p.Engine != "" {
+		by = p.Source("engine")
+	}
+	return engines.NewChooser(engines.Named(c.engines(log), p.Engine), by, log)
+}
+
+// engines are all engines, in the order in which they are tried.
+func (c *choice) engines(log *slog.Logger) []engines.Engine {
+	list := engines.All(engines.Options{Image: c.ownImage(), Log: log})
+	if _, scenario := c.standIns(); scenario {
+		slices.Reverse(list) // native starts at once, without an image
+	}
+	return list
+}
+
+// ownImage is the name of the bridge's own image.
+func (c *choice) ownImage() string { return container.OwnImage(c.containerfile) }

@@ -10,6 +10,7 @@ import (
 
 	"bridge/bridge"
 	"bridge/policy"
+	"bridge/sandbox/engines"
 )
 
 // origin is where the setup of a bridge comes from, and comes from again when
@@ -19,8 +20,8 @@ type origin struct {
 	log     *slog.Logger
 	seen    string // the files as they were when they were last read
 	profile *policy.Profile
-	engine  *chooser
-	engines []*chooser // all that there were
+	engine  *engines.Chooser
+	engines []*engines.Chooser // all that were in use
 }
 
 // setup is what the policies come to now.

@@ -17,6 +17,7 @@ import (
 
 	"bridge/harness"
 	"bridge/policy"
+	"bridge/sandbox/engines"
 )
 
 const testPage = `Test runs scenarios against policies, as go test runs tests. A scenario is a file
@@ -144,10 +145,11 @@ func (t *tests) check() error {
 			return usagef("--run: %w", err)
 		}
 	}
-	engines := []string{"native", "podman", "docker"}
+	t.options.Engines = engines.Names()
+	slices.Reverse(t.options.Engines) // as choice.engines tries them for a scenario
 	switch o := t.options; {
-	case o.Engine != "" && !slices.Contains(engines, o.Engine):
-		return usagef("--engine: unknown engine %q; engines: %s", o.Engine, strings.Join(engines, ", "))
+	case o.Engine != "" && !slices.Contains(o.Engines, o.Engine):
+		return usagef("--engine: unknown engine %q; engines: %s", o.Engine, strings.Join(engines.Names(), ", "))
 	case o.Count < 1:
 		return usagef("--count: %d is not 1 or more", o.Count)
 	case o.Parallel < 1:

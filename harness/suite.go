@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +21,8 @@ import (
 type Options struct {
 	Paths    []string       // scenarios, folders of them, and FOLDER/... with those below
 	Policies []string       // what is tested; none for the policies that are built in
-	Engine   string         // what every profile must run on, "" for what is ready, native first
+	Engines  []string       // all engines, each of which is a condition; the first is preferred
+	Engine   string         // the engine of every profile, "" for the first that is ready
 	Match    *regexp.Regexp // the names of the scenarios to run, nil for all
 	Count    int            // how often each is run
 	Parallel int            // how many are run at once
@@ -129,11 +132,10 @@ func (s *suite) try(ctx context.Context, t *trial) {
 
 // condition is true for the engine that is asked for.
 func (s *suite) condition(name string) (bool, error) {
-	switch name {
-	case "native", "podman", "docker":
-		return name == s.Engine || name == "native" && s.Engine == "", nil
+	if slices.Contains(s.Engines, name) {
+		return name == cmp.Or(s.Engine, s.Engines[0]), nil
 	}
-	return false, fmt.Errorf("unknown condition %q; there are native, podman, docker and those of testscript", name)
+	return false, fmt.Errorf("unknown condition %q; there are %s and those of testscript", name, strings.Join(s.Engines, ", "))
 }
 
 // setUp gives a scenario the policies, and the command bridge.

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -110,27 +109,29 @@ func (l *loader) crossAudit(audit setting, path []string) {
 	}
 }
 
-// crossEngine finds what the engine that the profile names does not have.
+// crossEngine finds fields that the engine which the profile names does not have.
 func (l *loader) crossEngine(profile setting, path []string) {
 	engine := profile.field("engine").text()
-	refuse := func(name, why string) {
-		f := profile.field(name)
-		at := append(slices.Clone(path), name)
-		if f.written.Exists() && !l.knows(at) {
-			l.mistake(valuePos(f.written), at, "%s", why)
-		}
+	if engine == "" {
+		return
 	}
-	switch engine {
-	case "podman", "docker":
-		refuse("python", fmt.Sprintf("a Python of the host is for the engine native, and this profile has %s, whose Python is that of the image", engine))
-	case "native":
-		for _, name := range []string{"image", "pull", "security"} {
-			refuse(name, "it is for the engines podman and docker, and this profile has native")
+	for _, field := range schemaEngines().fields {
+		f, at := profile.field(field.name), append(slices.Clone(path), field.name)
+		if !f.written.Exists() || l.knows(at) || slices.Contains(field.engines, engine) {
+			continue
 		}
-		if user := profile.field("user"); withGroup(user.text()) != withGroup(setting{written: user.usual}.text()) {
-			refuse("user", "it is for the engines podman and docker, and this profile has native")
+		if field.name == "user" && withGroup(f.text()) == withGroup(setting{written: f.usual}.text()) {
+			continue // every engine has this one
 		}
+		l.mistake(valuePos(f.written), at, "it is for %s, and this profile has %s", engineList(field.engines), engine)
 	}
+}
+
+func engineList(names []string) string {
+	if len(names) == 1 {
+		return "the engine " + names[0]
+	}
+	return "the engines " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
 // crossMounts finds folders that would be mounted at one place, or one in the

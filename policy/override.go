@@ -38,7 +38,7 @@ func variables() []variable {
 		seconds = "is no whole number of seconds; such as 30"
 	)
 	return []variable{
-		{"MCP_BRIDGE_RUNTIME", []string{"engine"}, engineCUE, "is no engine; engines: podman, docker, native"},
+		{"MCP_BRIDGE_RUNTIME", []string{"engine"}, engineCUE, "is no engine; engines: " + strings.Join(schemaEngines().names, ", ")},
 		{"MCP_BRIDGE_IMAGE", []string{"image"}, textCUE, ""},
 		{"MCP_BRIDGE_CONTAINER_USER", []string{"user"}, textCUE, ""},
 		{"MCP_BRIDGE_SECURITY_OPT", []string{"security"}, wordsCUE, ""},
@@ -125,12 +125,9 @@ func (o Override) number() int64 {
 	return n
 }
 
-// engines are those that a policy can name, in the order in which they are tried.
-func engines() []string { return []string{"podman", "docker", "native"} }
-
 func engineCUE(given string) (string, bool) {
 	name := strings.ToLower(given)
-	return strconv.Quote(name), slices.Contains(engines(), name)
+	return strconv.Quote(name), slices.Contains(schemaEngines().names, name)
 }
 
 func formatCUE(given string) (string, bool) {

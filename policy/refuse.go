@@ -113,7 +113,7 @@ func wantsOfProfile(path []string, text string) string {
 	}
 	switch at {
 	case "engine":
-		return fmt.Sprintf("unknown engine %q; engines: %s%s", text, strings.Join(engines(), ", "), DidYouMean(text, engines()))
+		return fmt.Sprintf("unknown engine %q; engines: %s%s", text, strings.Join(schemaEngines().names, ", "), DidYouMean(text, schemaEngines().names))
 	case "image":
 		return fmt.Sprintf("invalid image %q: a name such as localhost/team/python:3, in lower case, or with a digest, name@sha256:<64 hexadecimal digits>", text)
 	case "user":

@@ -232,7 +232,7 @@ team.cue:6:13: profiles.e.mounts: invalid value {…} (struct, want list)`},
 	c: {engine: "native", user: "65534"}
 }
 `, `
-team.cue:2:32: profiles.a.python: a Python of the host is for the engine native, and this profile has podman, whose Python is that of the image
+team.cue:2:32: profiles.a.python: it is for the engine native, and this profile has podman
 team.cue:3:31: profiles.b.image: it is for the engines podman and docker, and this profile has native
 team.cue:3:47: profiles.b.user: it is for the engines podman and docker, and this profile has native
 team.cue:3:65: profiles.b.security: it is for the engines podman and docker, and this profile has native

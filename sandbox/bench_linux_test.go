@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"os/exec"
 	"strings"
 	"testing"
@@ -12,7 +13,7 @@ import (
 
 // 100 MB of output in a run: see BenchmarkOutput for how fast.
 func TestMuchOutput(t *testing.T) {
-	for _, e := range engines(t) {
+	for _, e := range subjects(t) {
 		s := open(t, e, newToy().serve)
 		r := run(t, s, step{code: "line = 'x' * 99\nfor i in range(10**6): print(line)\nprint('end')"})
 		if want := int64(100e6+4) - int64(len(r.Stdout.Text)); r.Stdout.Skipped != want || !strings.HasSuffix(r.Stdout.Text, "end\n") {
@@ -37,7 +38,7 @@ func BenchmarkOpen(b *testing.B) {
 	})
 	benchmark(b, func(b *testing.B, e sandbox.Engine) {
 		for b.Loop() {
-			s, err := sandbox.Open(context.Background(), e, sandbox.Spec{}, newToy().serve)
+			s, err := sandbox.Open(context.Background(), e, sandbox.Spec{}, newToy().serve, io.Discard)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -50,7 +51,7 @@ func BenchmarkOpen(b *testing.B) {
 
 func benchmarkCode(b *testing.B, code string, bytes int64) {
 	benchmark(b, func(b *testing.B, e sandbox.Engine) {
-		s, err := sandbox.Open(context.Background(), e, sandbox.Spec{}, newToy().serve)
+		s, err := sandbox.Open(context.Background(), e, sandbox.Spec{}, newToy().serve, io.Discard)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -31,7 +31,7 @@ sys.exit(3)
 // TestLast ends Python within a run: what it says at its end is the run's, and
 // files can still be read.
 func TestLast(t *testing.T) {
-	for _, e := range engines(t) {
+	for _, e := range subjects(t) {
 		t.Run(e.name, func(t *testing.T) {
 			s := open(t, e, nil)
 			r, err := s.Run(t.Context(), sandbox.Run{Code: leaving, Last: true})
@@ -56,7 +56,7 @@ func TestLast(t *testing.T) {
 // TestEnd ends sessions that are idle and one with a run that is going on: their
 // Python ends by itself if it does so within the grace.
 func TestEnd(t *testing.T) {
-	for _, e := range engines(t) {
+	for _, e := range subjects(t) {
 		t.Run(e.name, func(t *testing.T) {
 			for _, c := range []struct {
 				code string

@@ -18,7 +18,7 @@ type scripted struct {
 	killed chan struct{}
 }
 
-func (s *scripted) Start(context.Context, sandbox.Spec, []string) (sandbox.Sandbox, error) {
+func (s *scripted) Start(context.Context, sandbox.Spec, []string, io.Writer) (sandbox.Sandbox, error) {
 	return s, nil
 }
 func (*scripted) Name() string                              { return "scripted" }
@@ -53,7 +53,7 @@ func FuzzWire(f *testing.F) {
 		}()
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
-		s, err := sandbox.Open(ctx, fake, sandbox.Spec{}, newToy().serve)
+		s, err := sandbox.Open(ctx, fake, sandbox.Spec{}, newToy().serve, io.Discard)
 		if err != nil {
 			return
 		}

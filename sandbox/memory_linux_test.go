@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"testing"
 
 	"bridge/harness"
@@ -33,7 +34,7 @@ func TestMemory(t *testing.T) {
 			"time.sleep(60)",
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := sandbox.Open(context.Background(), box, sandbox.Spec{Label: "memory", Limits: sandbox.Limits{Memory: 128 << 20}}, nil)
+			s, err := sandbox.Open(context.Background(), box, sandbox.Spec{Label: "memory", Limits: sandbox.Limits{Memory: 128 << 20}}, nil, io.Discard)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,7 +64,7 @@ func TestMemory(t *testing.T) {
 func TestMemorySwallowed(t *testing.T) {
 	box := readyNative(t)
 	for _, least := range []int{32, 64, 128, 512, 4096, 65536} {
-		s, err := sandbox.Open(context.Background(), box, sandbox.Spec{Label: "memory", Limits: sandbox.Limits{Memory: 128 << 20}}, nil)
+		s, err := sandbox.Open(context.Background(), box, sandbox.Spec{Label: "memory", Limits: sandbox.Limits{Memory: 128 << 20}}, nil, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +93,7 @@ func TestMemorySwallowed(t *testing.T) {
 // A session that has neither files nor memory left can be told to give them back.
 func TestMemoryAndFiles(t *testing.T) {
 	box := readyNative(t)
-	s, err := sandbox.Open(context.Background(), box, sandbox.Spec{Label: "memory"}, nil)
+	s, err := sandbox.Open(context.Background(), box, sandbox.Spec{Label: "memory"}, nil, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

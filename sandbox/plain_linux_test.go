@@ -19,7 +19,7 @@ type plain struct{ python string }
 func (plain) Name() string                              { return "plain" }
 func (plain) Ready(context.Context, sandbox.Spec) error { return nil }
 
-func (p plain) Start(_ context.Context, _ sandbox.Spec, args []string) (sandbox.Sandbox, error) {
+func (p plain) Start(_ context.Context, _ sandbox.Spec, args []string, _ io.Writer) (sandbox.Sandbox, error) {
 	dir, err := os.MkdirTemp("", "bridge-plain-") // its /tmp, so to say
 	if err != nil {
 		return nil, err

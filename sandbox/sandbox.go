@@ -53,16 +53,17 @@ type Engine interface {
 
 	// Start makes a sandbox and starts its Python with the given arguments
 	// (what follows the interpreter on a command line). The context bounds
-	// the start only. A sandbox that cannot be made as the spec says is an
-	// error: it is never made weaker.
-	Start(ctx context.Context, spec Spec, args []string) (Sandbox, error)
+	// the start only. What takes long, such as pulling an image, is reported to
+	// progress. A sandbox that cannot be made as the spec says is an error: it is
+	// never made weaker.
+	Start(ctx context.Context, spec Spec, args []string, progress io.Writer) (Sandbox, error)
 }
 
-// A Preparer is an engine for which a sandbox is much work to make.
+// A Preparer is an engine whose sandboxes take long to make.
 type Preparer interface {
-	// Prepare makes a sandbox, all but its start, for the next Start of the
-	// same spec and arguments, and returns when it is there. An engine keeps
-	// one at most, runs nothing in it, and ends it with itself.
+	// Prepare makes a warm sandbox, all but started, for the next Start of the
+	// same spec and arguments, and returns when it is there. An engine keeps at
+	// most one, runs nothing in it, and ends it in its Close.
 	Prepare(ctx context.Context, spec Spec, args []string) error
 }
 

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"time"
@@ -57,13 +58,14 @@ type Session struct {
 }
 
 // Open starts a sandbox and the session in it, and waits until it can run
-// code. The context bounds the start. The caller closes the session.
-func Open(ctx context.Context, e Engine, spec Spec, h Handler) (*Session, error) {
+// code. The context bounds the start, and what takes long in it is reported to
+// progress. The caller closes the session.
+func Open(ctx context.Context, e Engine, spec Spec, h Handler, progress io.Writer) (*Session, error) {
 	args, frame, err := guestProgram()
 	if err != nil {
 		return nil, err
 	}
-	box, err := e.Start(ctx, spec, args)
+	box, err := e.Start(ctx, spec, args, progress)
 	if err != nil {
 		return nil, err
 	}

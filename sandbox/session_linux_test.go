@@ -3,9 +3,11 @@ package sandbox_test
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,8 +15,8 @@ import (
 
 	"bridge/harness"
 	"bridge/sandbox"
+	"bridge/sandbox/engines"
 	"bridge/sandbox/native"
-	"bridge/sandbox/podman"
 )
 
 // engine is one engine with one Python to run the tables on.
@@ -24,59 +26,60 @@ type engine struct {
 	python string
 }
 
-// engines returns what the tables run on: the engine without isolation with
+// all are the engines of this process. What they have started ends with it.
+var all = sync.OnceValue(func() []engines.Engine {
+	return engines.All(engines.Options{Image: os.Getenv("BRIDGE_TEST_IMAGE")})
+})
+
+// rootful is an engine that is allowed to run as root.
+type rootful struct{ sandbox.Engine }
+
+func (r rootful) Start(ctx context.Context, spec sandbox.Spec, args []string, progress io.Writer) (sandbox.Sandbox, error) {
+	spec.Rootful = true
+	return r.Engine.Start(ctx, spec, args, progress)
+}
+
+// subjects returns what the tables run on: the engine without isolation with
 // every Python of BRIDGE_TEST_PYTHONS (a list like PATH) or the one on PATH,
-// the native engine where it is ready, and the containers' engines that
-// BRIDGE_TEST_ENGINES names.
-func engines(t *testing.T) []engine {
+// the native engine where it is ready, and the container engines that
+// BRIDGE_TEST_ENGINES names: their own packages test them, and here they are slow.
+func subjects(t *testing.T) []engine {
 	t.Helper()
-	var all []engine
-	list := os.Getenv("BRIDGE_TEST_PYTHONS")
-	if list == "" {
-		list = "python3"
+	var list []engine
+	pythons := os.Getenv("BRIDGE_TEST_PYTHONS")
+	if pythons == "" {
+		pythons = "python3"
 	}
-	for _, name := range strings.Split(list, ":") {
+	for _, name := range strings.Split(pythons, ":") {
 		out, err := exec.Command(name, "-I", "-c", "import sys; print(sys.executable)").Output()
 		if err != nil {
 			harness.Skip(t, name, " is not there: ", err, "; install Python 3.9 or later")
 		}
 		path := strings.TrimSpace(string(out))
-		all = append(all, engine{"plain-" + strings.ReplaceAll(name, "/", "_"), plain{path}, ""})
+		list = append(list, engine{"plain-" + strings.ReplaceAll(name, "/", "_"), plain{path}, ""})
 	}
-	box := native.New()
-	if err := box.Ready(context.Background(), sandbox.Spec{}); err == nil {
-		all = append(all, engine{"native", box, ""})
-	} else {
-		t.Logf("not on the native engine: %v", err)
-	}
-	// The containers' own packages test them; here they take long.
-	for _, name := range strings.Fields(os.Getenv("BRIDGE_TEST_ENGINES")) {
-		switch name {
-		case "podman":
-			all = append(all, engine{name, podmanEngine(), ""})
-		case "docker":
-			box, err := dockerEngine()
-			if err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, engine{name, box, ""})
+	wanted := strings.Fields(os.Getenv("BRIDGE_TEST_ENGINES"))
+	for _, e := range all() {
+		name := e.Name()
+		switch {
+		case slices.Contains(wanted, name) && name != native.Name:
+			list = append(list, engine{name, rootful{e}, ""})
+		case name != native.Name:
+		case e.Ready(t.Context(), sandbox.Spec{}) == nil:
+			list = append(list, engine{name, e, ""})
+		default:
+			t.Log("not on the native engine: it is not ready")
 		}
 	}
-	return all
+	return list
 }
-
-// podmanEngine is one for all tables. What it has started ends with the
-// process.
-var podmanEngine = sync.OnceValue(func() *podman.Engine {
-	return podman.New(podman.Options{Image: os.Getenv("BRIDGE_TEST_IMAGE")})
-})
 
 // open starts a session that ends with the test.
 func open(t *testing.T, e engine, h sandbox.Handler) *sandbox.Session {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	s, err := sandbox.Open(ctx, e.make, sandbox.Spec{Label: "test", Python: e.python}, h)
+	s, err := sandbox.Open(ctx, e.make, sandbox.Spec{Label: "test", Python: e.python}, h, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +177,7 @@ func match(t *testing.T, what, got, want string) {
 // table runs each case in a session of its own, on every engine.
 func table(t *testing.T, cases map[string][]step) {
 	t.Helper()
-	for _, e := range engines(t) {
+	for _, e := range subjects(t) {
 		t.Run(e.name, func(t *testing.T) {
 			for name, steps := range cases {
 				t.Run(name, func(t *testing.T) {

@@ -29,7 +29,7 @@ func TestSignals(t *testing.T) {
 			{code: "import signal, os\nsignal.signal(signal.SIGUSR1, lambda *a: os._exit(5))\npid = os.fork()\nif pid == 0:\n    os.kill(os.getpid(), signal.SIGUSR1)\n    os._exit(0)\nos.waitpid(pid, 0)[1] >> 8", value: "5"},
 		},
 	})
-	for _, e := range engines(t) {
+	for _, e := range subjects(t) {
 		for name, body := range map[string]string{"quick": "raise ValueError", "slow": "time.sleep(0.001); raise ValueError"} {
 			runs := map[string]int{"quick": 100, "slow": 10}[name]
 			t.Run(e.name+"/"+name, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestSignals(t *testing.T) {
 // A handler that another thread has called never cuts a frame of the wire
 // short: the calls go on, and so does the session.
 func TestSignalsOfThreads(t *testing.T) {
-	for _, e := range engines(t) {
+	for _, e := range subjects(t) {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
 			s := open(t, e, newToy().serve)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -42,8 +43,8 @@ def ask(id, run, method="call", **params):
 
 func (rogue) Name() string                              { return "rogue" }
 func (rogue) Ready(context.Context, sandbox.Spec) error { return nil }
-func (r rogue) Start(ctx context.Context, spec sandbox.Spec, _ []string) (sandbox.Sandbox, error) {
-	return plain{python3()}.Start(ctx, spec, []string{"-I", "-c", roguePrelude + r.program})
+func (r rogue) Start(ctx context.Context, spec sandbox.Spec, _ []string, progress io.Writer) (sandbox.Sandbox, error) {
+	return plain{python3()}.Start(ctx, spec, []string{"-I", "-c", roguePrelude + r.program}, progress)
 }
 
 // python3 is the real interpreter behind what PATH has.
@@ -199,7 +200,7 @@ func TestStartFails(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(context.Background(), limit)
 			defer cancel()
-			s, err := sandbox.Open(ctx, c.engine, sandbox.Spec{}, nil)
+			s, err := sandbox.Open(ctx, c.engine, sandbox.Spec{}, nil, io.Discard)
 			if err == nil {
 				s.Close()
 				t.Fatal("it has started")
@@ -332,8 +333,8 @@ type keeping struct {
 	box sandbox.Sandbox
 }
 
-func (k *keeping) Start(ctx context.Context, spec sandbox.Spec, args []string) (sandbox.Sandbox, error) {
-	box, err := k.plain.Start(ctx, spec, args)
+func (k *keeping) Start(ctx context.Context, spec sandbox.Spec, args []string, progress io.Writer) (sandbox.Sandbox, error) {
+	box, err := k.plain.Start(ctx, spec, args, progress)
 	k.box = box
 	return box, err
 }
@@ -375,7 +376,7 @@ func TestHostGone(t *testing.T) {
 
 // What the guest streams is in order and is what the result has.
 func TestStream(t *testing.T) {
-	for _, e := range engines(t) {
+	for _, e := range subjects(t) {
 		s := open(t, e, newToy().serve)
 		var live strings.Builder
 		r, err := s.Run(context.Background(), sandbox.Run{Code: "import time\nfor i in range(50):\n    print(i)\n    time.sleep(0.001)", Stream: func(stream, text string, _ int64) {

@@ -7,36 +7,9 @@ import (
 	"time"
 
 	"bridge/sandbox"
-	"bridge/sandbox/docker"
-	"bridge/sandbox/image"
-	"bridge/sandbox/podman"
+	"bridge/sandbox/container"
+	"bridge/sandbox/engines"
 )
-
-// A container is an engine that runs images, with the command of the same
-// name as its reference.
-type container interface {
-	sandbox.Engine
-	sandbox.Preparer
-	Close()
-}
-
-func (b *bench) podman() ([]figure, error) {
-	own, err := ownImage()
-	if err != nil {
-		return nil, err
-	}
-	return b.container(func() container { return podman.New(podman.Options{Image: own}) }, sandbox.Spec{Label: "bench", Image: own}, "")
-}
-
-// docker is measured as root's, where that is the one there is: the bridge
-// would want to be allowed it, but it costs the same.
-func (b *bench) docker() ([]figure, error) {
-	own, err := ownImage()
-	if err != nil {
-		return nil, err
-	}
-	return b.container(func() container { return docker.New(docker.Options{Image: own}) }, sandbox.Spec{Label: "bench", Image: own, Rootful: true}, ", rootful: true")
-}
 
 // ownImage is the name of the image that this source tree's bridge builds.
 func ownImage() (string, error) {
@@ -44,20 +17,25 @@ func ownImage() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w (bench runs in the project's folder)", err)
 	}
-	return image.Name(containerfile), nil
+	return container.OwnImage(containerfile), nil
 }
 
-// container measures an engine, or says why there is nothing to measure. The
-// fields are what a profile needs besides the engine's name.
-func (b *bench) container(make func() container, spec sandbox.Spec, fields string) ([]figure, error) {
-	engine := make()
+// container measures the engine of that name, or says why it cannot be measured.
+// An engine that runs as root is allowed: that makes no difference to the costs.
+func (b *bench) container(name string) ([]figure, error) {
+	own, err := ownImage()
+	if err != nil {
+		return nil, err
+	}
+	spec := sandbox.Spec{Label: "bench", Image: own, Rootful: true}
+	open := func() engines.Engine { return engines.Named(engines.All(engines.Options{Image: own}), name)[0] }
+	engine := open()
 	defer engine.Close()
-	name := engine.Name()
 	const goal = "half of the reference"
 	all := []figure{
 		{what: name + ": start to Python's first byte", goal: goal},
-		{what: "  " + name + ": the same, of one that was made ahead", goal: goal},
-		{what: "  " + name + ": the same, and the engine to be found first"},
+		{what: "  " + name + ": the same, of a warm container", goal: goal},
+		{what: "  " + name + ": the same, including the search for the engine"},
 		{what: "  " + name + `: warm run_python("1+1")`},
 	}
 	if err := b.present(engine, spec); err != nil {
@@ -69,17 +47,17 @@ func (b *bench) container(make func() container, spec sandbox.Spec, fields strin
 		}
 		return all, nil
 	}
-	if err := b.containerStarts(all, engine, make, spec); err != nil {
+	if err := b.containerStarts(all, engine, open, spec); err != nil {
 		return nil, err
 	}
-	if err := b.containerRun(&all[3], name, fields); err != nil {
+	if err := b.containerRun(&all[3], name); err != nil {
 		return all[:3], err
 	}
 	return all, nil
 }
 
 // present is nil if the engine is ready and its command is there.
-func (b *bench) present(engine container, spec sandbox.Spec) error {
+func (b *bench) present(engine sandbox.Engine, spec sandbox.Spec) error {
 	if err := engine.Ready(b.ctx, spec); err != nil {
 		return err
 	}
@@ -88,12 +66,11 @@ func (b *bench) present(engine container, spec sandbox.Spec) error {
 }
 
 // containerStarts measures from the start of a container to the first byte of
-// its Python, beside the engine's own command, which is told to make about
-// the same container. There are three starts in a bridge's life: the first of
-// its process, which asks the engine what it is before anything else; one with
-// nothing made ahead; and that of a fresh sandbox after another one, while which
-// was up the next was made ahead, all but its start.
-func (b *bench) containerStarts(all []figure, engine container, make func() container, spec sandbox.Spec) error {
+// its Python, beside the engine's own command, which makes about the same
+// container. A bridge has three kinds of starts: the first of its process, which
+// includes the search for the engine; one without a warm container; and one that
+// takes the warm container which was made during the session before.
+func (b *bench) containerStarts(all []figure, engine engines.Engine, open func() engines.Engine, spec sandbox.Spec) error {
 	program := []string{"-I", "-c", firstByte}
 	command := append([]string{
 		"run", "--rm", "--pull=never", "--network=none", "--read-only", "--cap-drop=all",
@@ -103,13 +80,13 @@ func (b *bench) containerStarts(all []figure, engine container, make func() cont
 		"--entrypoint=python3", spec.Image,
 	}, program...)
 	ahead := func() (time.Duration, error) {
-		if err := engine.Prepare(b.ctx, spec, program); err != nil {
+		if err := engine.(sandbox.Preparer).Prepare(b.ctx, spec, program); err != nil {
 			return 0, err
 		}
 		return b.sandboxed(engine, spec)()
 	}
 	anew := func() (time.Duration, error) {
-		e := make()
+		e := open()
 		defer e.Close()
 		return b.sandboxed(e, spec)()
 	}
@@ -128,11 +105,11 @@ func (b *bench) containerStarts(all []figure, engine container, make func() cont
 }
 
 // containerRun measures a run in a warm session of the engine from client to
-// client. It has no goal of its own: that the engine makes no difference to
-// it is what there is to see.
-func (b *bench) containerRun(f *figure, name, fields string) error {
+// client. It has no goal of its own: it shows that the engine makes no
+// difference.
+func (b *bench) containerRun(f *figure, name string) error {
 	bridge, err := b.connect(func(self string) string {
-		return policyWith(1, 0)(self) + fmt.Sprintf("\nprofiles: bench: {engine: %q%s}\n", name, fields)
+		return policyWith(1, 0)(self) + fmt.Sprintf("\nprofiles: bench: {engine: %q, rootful: true}\n", name)
 	})
 	if err != nil {
 		return err

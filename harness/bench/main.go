@@ -20,6 +20,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"text/tabwriter"
+
+	"bridge/sandbox/engines"
 )
 
 // A figure is one line of the table.
@@ -42,23 +44,29 @@ type bench struct {
 	dir    string // for policies, removed at the end
 }
 
-// measurements are the rows of the table, in its order.
-var measurements = []struct {
+// A measurement makes rows of the table.
+type measurement struct {
 	name string
 	take func(*bench) ([]figure, error)
-}{
-	{"start", (*bench).start},
-	{"podman", (*bench).podman},
-	{"docker", (*bench).docker},
-	{"run", (*bench).warmRun},
-	{"call", (*bench).proxiedCall},
-	{"parallel", (*bench).parallelCalls},
-	{"check", (*bench).policyCheck},
-	{"tokens", (*bench).tokens},
-	{"output", (*bench).output},
-	{"idle", (*bench).idle},
-	{"size", (*bench).size},
-	{"vet", (*bench).vet},
+}
+
+// measurements are all of them, in the order of the table.
+func measurements() []measurement {
+	all := []measurement{{"start", (*bench).start}}
+	for _, e := range engines.Containers(engines.All(engines.Options{})) {
+		all = append(all, measurement{e.Name(), func(b *bench) ([]figure, error) { return b.container(e.Name()) }})
+	}
+	return append(all,
+		measurement{"run", (*bench).warmRun},
+		measurement{"call", (*bench).proxiedCall},
+		measurement{"parallel", (*bench).parallelCalls},
+		measurement{"check", (*bench).policyCheck},
+		measurement{"tokens", (*bench).tokens},
+		measurement{"output", (*bench).output},
+		measurement{"idle", (*bench).idle},
+		measurement{"size", (*bench).size},
+		measurement{"vet", (*bench).vet},
+	)
 }
 
 func main() {
@@ -98,7 +106,7 @@ func measure(ctx context.Context, path, only string) (bool, error) {
 
 	ok := true
 	var figures []figure
-	for _, m := range measurements {
+	for _, m := range measurements() {
 		if !wanted.MatchString(m.name) || ctx.Err() != nil {
 			continue
 		}

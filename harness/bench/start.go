@@ -52,7 +52,7 @@ func (b *bench) start() ([]figure, error) {
 func (b *bench) sandboxed(engine sandbox.Engine, spec sandbox.Spec) func() (time.Duration, error) {
 	return func() (time.Duration, error) {
 		began := time.Now()
-		s, err := engine.Start(b.ctx, spec, []string{"-I", "-c", firstByte})
+		s, err := engine.Start(b.ctx, spec, []string{"-I", "-c", firstByte}, io.Discard)
 		if err != nil {
 			return 0, err
 		}
@@ -107,7 +107,7 @@ func (b *bench) warmRun() ([]figure, error) {
 	}
 	engine := native.New()
 	defer engine.Close()
-	session, err := sandbox.Open(b.ctx, engine, sandbox.Spec{Label: "bench", Python: b.python}, refuse)
+	session, err := sandbox.Open(b.ctx, engine, sandbox.Spec{Label: "bench", Python: b.python}, refuse, io.Discard)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func BenchmarkStart(b *testing.B) {
 	first := make([]byte, 1)
 	for b.Loop() {
 		at := time.Now()
-		box, err := e.Start(b.Context(), allowed(sandbox.Spec{}), args)
+		box, err := e.Start(b.Context(), allowed(sandbox.Spec{}), args, io.Discard)
 		if err != nil {
 			b.Fatal(err)
 		}

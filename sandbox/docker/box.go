@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"bridge/sandbox"
+	"bridge/sandbox/container"
 
 	"github.com/moby/moby/api/pkg/stdcopy"
-	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 )
 
@@ -35,11 +35,11 @@ type box struct {
 	client *client.Client
 	image  string // id
 	id     string
-	news   *news
+	watch  *watch
 	held   map[string]string
 	conn   client.HijackedResponse
-	stdout *stream
-	stderr *stream
+	stdout *container.Stream
+	stderr *container.Stream
 
 	halfClose sync.Once
 	kill      sync.Once
@@ -50,8 +50,8 @@ type box struct {
 	exit sandbox.Exit // set before done is closed
 }
 
-// news are the connections on which docker tells of a container's life.
-type news struct {
+// watch is the connections on which docker reports the end of a container.
+type watch struct {
 	stop   context.CancelFunc
 	exit   client.ContainerWaitResult
 	events client.EventsResult
@@ -59,20 +59,20 @@ type news struct {
 
 // drop ends the connections. The client's answer to a wait has to be taken, or
 // it stays behind with its goroutine; one that was taken is nil.
-func (n *news) drop() {
-	n.stop()
-	if n.exit.Error == nil {
+func (w *watch) drop() {
+	w.stop()
+	if w.exit.Error == nil {
 		return
 	}
 	select {
-	case <-n.exit.Result:
-	case <-n.exit.Error:
+	case <-w.exit.Result:
+	case <-w.exit.Error:
 	}
 }
 
 // attend carries the guest's output until the container is removed, and finds
 // out how it ended.
-func (b *box) attend(n *news) {
+func (b *box) attend(w *watch) {
 	carried := make(chan error, 1)
 	go func() {
 		// Frames are as large as docker's own buffer, whatever the guest writes.
@@ -82,11 +82,11 @@ func (b *box) attend(n *news) {
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		b.watch(n.events)
+		b.watchMemory(w.events)
 	}()
-	orphan := b.await(n)
-	b.stdout.flow()
-	b.stderr.flow()
+	orphan := b.await(w)
+	b.stdout.Release()
+	b.stderr.Release()
 	b.conn.Conn.SetReadDeadline(time.Now().Add(last))
 	err := <-carried
 	if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -95,12 +95,12 @@ func (b *box) attend(n *news) {
 	b.conn.Close()
 	// Docker tells of a container's end on one connection and of its memory on
 	// another. On that one, too, the removal is the last.
-	timer := time.AfterFunc(last, n.stop)
+	timer := time.AfterFunc(last, w.stop)
 	<-watched
 	timer.Stop()
-	n.drop()
-	b.stdout.end(err)
-	b.stderr.end(nil)
+	w.drop()
+	b.stdout.End(err)
+	b.stderr.End(nil)
 	if b.exit.Signal == int(syscall.SIGKILL) && !b.isKilled() && !b.OutOfMemory() && b.away() {
 		// A daemon that is told to end ends its containers first.
 		b.exit.Engine = errAway
@@ -111,22 +111,22 @@ func (b *box) attend(n *news) {
 
 // await waits for the container's removal. It tells whether the container may
 // still be there.
-func (b *box) await(n *news) (orphan bool) {
+func (b *box) await(w *watch) (orphan bool) {
 	b.exit = sandbox.Exit{Code: -1}
 	var impatient <-chan time.Time
 	killed := b.killed
 	for {
 		select {
-		case r := <-n.exit.Result:
-			n.exit = client.ContainerWaitResult{}
-			b.exit = exitOf(r)
+		case r := <-w.exit.Result:
+			w.exit = client.ContainerWaitResult{}
+			b.exit = container.ExitOf(int(r.StatusCode))
 			if r.Error == nil {
 				return false
 			}
 			// It has ended, but docker could not remove it.
 			return !b.engine.remove(b.client, b.id)
-		case err := <-n.exit.Error:
-			n.exit = client.ContainerWaitResult{}
+		case err := <-w.exit.Error:
+			w.exit = client.ContainerWaitResult{}
 			return b.abandoned(err)
 		case <-killed:
 			killed = nil
@@ -173,19 +173,9 @@ func (b *box) isKilled() bool {
 	}
 }
 
-// exitOf reads docker's status of a process. It has but one number for both:
-// a process that a signal has ended and one that exits with 128 and more look
-// the same.
-func exitOf(r container.WaitResponse) sandbox.Exit {
-	if n := r.StatusCode - 128; n > 0 && n < 65 {
-		return sandbox.Exit{Code: -1, Signal: int(n)}
-	}
-	return sandbox.Exit{Code: int(r.StatusCode)}
-}
-
-// watch takes note of kills for memory until the container is removed. The
-// container's state would not do: it tells of the first process, if at all.
-func (b *box) watch(events client.EventsResult) {
+// watchMemory notes kills for memory until the container is removed. The
+// container's state is about its first process only, if it says so at all.
+func (b *box) watchMemory(events client.EventsResult) {
 	for {
 		select {
 		case m := <-events.Messages:

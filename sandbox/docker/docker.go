@@ -8,13 +8,13 @@ package docker
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"sync"
 
 	"bridge/sandbox"
-	"bridge/sandbox/owner"
+	"bridge/sandbox/container"
 	"bridge/sandbox/reaper"
-	"bridge/sandbox/spare"
 
 	"github.com/moby/moby/client"
 )
@@ -26,7 +26,6 @@ const Name = "docker"
 type Options struct {
 	Log   *slog.Logger // nil: nothing is logged
 	Image string       // of a spec that names none
-	Build string       // the command that makes that image, for messages; "" means bridge image build
 
 	// Host is the daemon's address, in the place of what the environment
 	// and docker's contexts say.
@@ -40,14 +39,14 @@ type Engine struct {
 	log     *slog.Logger
 	owner   string         // the label's value that says whose a container is
 	tasks   sync.WaitGroup // removals and starts that nobody waits for
-	spares  *spare.Shelf[*box]
+	pool    *container.Pool[*box]
 
 	reaping sync.Mutex     // guards keeper
 	keeper  *reaper.Keeper // nil until a container is made
 
 	mu      sync.Mutex // guards what follows
 	closed  bool
-	link    *link // nil until the daemon has answered, and after it went away
+	daemon  *daemon // nil until the daemon has answered, and after it went away
 	live    map[*box]bool
 	orphans map[string]bool // ids of containers that could not be removed
 }
@@ -57,10 +56,7 @@ func New(o Options) *Engine {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Build == "" {
-		o.Build = "bridge image build"
-	}
-	return &Engine{options: o, log: o.Log, owner: owner.New(), live: map[*box]bool{}, orphans: map[string]bool{}, spares: spare.New((*box).abandon)}
+	return &Engine{options: o, log: o.Log, owner: container.NewOwner(), live: map[*box]bool{}, orphans: map[string]bool{}, pool: container.NewPool((*box).abandon)}
 }
 
 // Name returns "docker".
@@ -77,10 +73,10 @@ func (e *Engine) Ready(ctx context.Context, spec sandbox.Spec) error {
 
 // Start makes a container, or takes the one that was prepared, and returns when
 // its Python is being executed.
-func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (sandbox.Sandbox, error) {
+func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string, progress io.Writer) (sandbox.Sandbox, error) {
 	p, err := e.plan(ctx, spec)
 	if missing := (*absent)(nil); spec.Pull && errors.As(err, &missing) {
-		if err := missing.fetch(ctx); err != nil {
+		if err := missing.pull(ctx, progress); err != nil {
 			return nil, err
 		}
 		p, err = e.plan(ctx, spec)
@@ -88,14 +84,14 @@ func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (s
 	if err != nil {
 		return nil, err
 	}
-	if err := e.reap(ctx, p.link); err != nil {
+	if err := e.reap(ctx, p.daemon); err != nil {
 		return nil, err
 	}
 	if b := e.prepared(ctx, p, args); b != nil {
 		return b, nil
 	}
 	b, err := e.fresh(ctx, p, args)
-	if err != nil && ctx.Err() == nil && p.spare() {
+	if err != nil && ctx.Err() == nil && p.dropOptional() {
 		// The daemon sees other files than we do, as from within a container.
 		b, err = e.fresh(ctx, p, args)
 	}
@@ -127,7 +123,7 @@ func (e *Engine) Close() {
 	for _, b := range left {
 		b.Kill()
 	}
-	e.spares.Close()
+	e.pool.Close()
 	for _, b := range left {
 		b.Wait()
 	}
@@ -140,9 +136,9 @@ func (e *Engine) Close() {
 	e.reaping.Unlock()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.link != nil {
-		e.link.client.Close()
-		e.link = nil
+	if e.daemon != nil {
+		e.daemon.client.Close()
+		e.daemon = nil
 	}
 }
 
@@ -186,8 +182,8 @@ func (e *Engine) forget(b *box, orphan bool) {
 func (e *Engine) unlink(c *client.Client) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.link != nil && e.link.client == c {
-		e.link = nil
+	if e.daemon != nil && e.daemon.client == c {
+		e.daemon = nil
 		c.Close()
 	}
 }

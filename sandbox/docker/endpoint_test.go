@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"bridge/sandbox"
 )
 
 // write puts a file into a new folder's tree.
@@ -97,7 +99,7 @@ func TestSilence(t *testing.T) {
 		"nowhere":                      "docker at nowhere (options): unable to parse docker host `nowhere`; set DOCKER_HOST to the address of a daemon",
 	} {
 		e := New(Options{Host: host})
-		if _, err := e.Describe(t.Context()); err == nil || err.Error() != want {
+		if _, err := e.Describe(t.Context(), sandbox.Spec{}); err == nil || err.Error() != want {
 			t.Errorf("%v\nwant %s", err, want)
 		}
 		e.Close()

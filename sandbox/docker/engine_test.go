@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"bridge/sandbox"
+	"bridge/sandbox/container"
 	"bridge/sandbox/enginetest"
-	"bridge/sandbox/owner"
 
 	"github.com/moby/moby/client"
 )
@@ -16,7 +16,7 @@ import (
 var subject = enginetest.Subject{
 	New: func(t testing.TB) enginetest.Engine { return newEngine(t) },
 	Left: func(t testing.TB, e enginetest.Engine) []string {
-		return containers(t, owner.Label+"="+e.(*Engine).owner)
+		return containers(t, container.OwnerLabel+"="+e.(*Engine).owner)
 	},
 	Spec:    allowed(sandbox.Spec{}),
 	Refused: allowed(sandbox.Spec{Limits: sandbox.Limits{Files: 1 << 40}}),
@@ -39,14 +39,14 @@ func TestEngine(t *testing.T) { subject.Test(t) }
 func closeIdle(e enginetest.Engine) {
 	e.(*Engine).mu.Lock()
 	defer e.(*Engine).mu.Unlock()
-	if l := e.(*Engine).link; l != nil {
+	if l := e.(*Engine).daemon; l != nil {
 		l.client.Close()
 	}
 }
 
 // told is what the engine says of itself.
 func told(t testing.TB, e enginetest.Engine, _ sandbox.Sandbox) map[string]string {
-	facts, err := e.(*Engine).Describe(t.Context())
+	facts, err := e.(*Engine).Describe(t.Context(), sandbox.Spec{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestPreparedAndGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range subject.Left(t, e) {
-		if _, err := e.link.client.ContainerRemove(t.Context(), id, client.ContainerRemoveOptions{}); err != nil {
+		if _, err := e.daemon.client.ContainerRemove(t.Context(), id, client.ContainerRemoveOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,6 +5,7 @@ package docker
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 
@@ -29,7 +30,7 @@ func tellHeld(e *Engine) {
 func holdSessions() {
 	e := New(Options{Image: os.Getenv("BRIDGE_TEST_IMAGE")})
 	for _, code := range []string{"while True: pass", "import time, signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: time.sleep(1000)"} {
-		s, err := sandbox.Open(context.Background(), e, allowed(sandbox.Spec{}), nil)
+		s, err := sandbox.Open(context.Background(), e, allowed(sandbox.Spec{}), nil, io.Discard)
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -45,7 +46,7 @@ func holdSessions() {
 // hold starts a guest that does not look at its input.
 func hold(source string) (*Engine, sandbox.Sandbox) {
 	e := New(Options{Image: os.Getenv("BRIDGE_TEST_IMAGE")})
-	b, err := e.Start(context.Background(), allowed(sandbox.Spec{}), []string{"-I", "-c", source})
+	b, err := e.Start(context.Background(), allowed(sandbox.Spec{}), []string{"-I", "-c", source}, io.Discard)
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -81,7 +82,7 @@ func startOnAndOn() {
 	for range 2 {
 		all.Go(func() {
 			for {
-				b, err := e.Start(context.Background(), allowed(sandbox.Spec{}), []string{"-I", "-c", "import signal; signal.pause()"})
+				b, err := e.Start(context.Background(), allowed(sandbox.Spec{}), []string{"-I", "-c", "import signal; signal.pause()"}, io.Discard)
 				if err != nil {
 					fmt.Println(err)
 					return

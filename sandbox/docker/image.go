@@ -9,29 +9,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
+	"bridge/sandbox"
+	"bridge/sandbox/container"
+
 	"github.com/moby/moby/api/types/build"
-	"github.com/moby/moby/api/types/container"
+	api "github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/jsonstream"
 	"github.com/moby/moby/client"
 )
 
-// Build is an image to be built.
-type Build struct {
-	Tag           string
-	Containerfile []byte
-	Args          map[string]string // values for its ARG lines
-	Output        io.Writer         // of the build's own words, nil to drop them
-	Network       string            // of its RUN lines; "" is host
-}
-
 // Build builds an image with the daemon's classic builder, which every version
 // has. The context folder holds the Containerfile alone.
-func (e *Engine) Build(ctx context.Context, b Build) error {
-	l, err := e.connect(ctx)
+func (e *Engine) Build(ctx context.Context, _ sandbox.Spec, b container.Build) error {
+	d, err := e.connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -43,7 +36,7 @@ func (e *Engine) Build(ctx context.Context, b Build) error {
 	for name, value := range b.Args {
 		args[name] = &value
 	}
-	got, err := l.client.ImageBuild(ctx, folder, client.ImageBuildOptions{
+	got, err := d.client.ImageBuild(ctx, folder, client.ImageBuildOptions{
 		Version:     build.BuilderV1,
 		Tags:        []string{b.Tag},
 		Dockerfile:  "Containerfile",
@@ -52,7 +45,7 @@ func (e *Engine) Build(ctx context.Context, b Build) error {
 		Remove:      true,
 		ForceRemove: true,
 		// Package managers close every descriptor there may be, one by one.
-		Ulimits: []*container.Ulimit{{Name: "nofile", Soft: 1024, Hard: 1024}},
+		Ulimits: []*api.Ulimit{{Name: "nofile", Soft: 1024, Hard: 1024}},
 	})
 	if err != nil {
 		if ctx.Err() != nil {
@@ -61,7 +54,7 @@ func (e *Engine) Build(ctx context.Context, b Build) error {
 		return fmt.Errorf("building image %q on docker: %s", b.Tag, strings.TrimPrefix(err.Error(), "Error response from daemon: "))
 	}
 	defer got.Body.Close()
-	if err := follow(got.Body, b.Output); err != nil {
+	if err := follow(got.Body, cmp.Or[io.Writer](b.Output, io.Discard)); err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -87,11 +80,11 @@ func buildFolder(containerfile []byte) (io.Reader, error) {
 	return &packed, nil
 }
 
-// uncolored takes out the red of what a build writes to its stderr.
+// uncolored removes the red in which the daemon shows the stderr of a build.
 var uncolored = strings.NewReplacer("\x1b[91m", "", "\x1b[0m", "")
 
-// follow passes on what the daemon says of what it is at, and finds out whether
-// it succeeded: that is known only at the end, long after the answer's status.
+// follow copies the daemon's messages about a build or a pull, and returns its
+// error: the status of the answer came long before it.
 func follow(body io.Reader, to io.Writer) error {
 	messages := json.NewDecoder(body)
 	for {
@@ -111,7 +104,7 @@ func follow(body io.Reader, to io.Writer) error {
 				continue // a bar, many times a second
 			}
 		}
-		if to != nil && text != "" {
+		if text != "" {
 			if _, err := io.WriteString(to, text); err != nil {
 				return err
 			}
@@ -119,32 +112,24 @@ func follow(body io.Reader, to io.Writer) error {
 	}
 }
 
-// Image is one name of an image on the daemon.
-type Image struct {
-	Name    string // with its tag
-	ID      string
-	Size    int64 // bytes
-	Created time.Time
-}
-
 // Images returns the images that have a name, sorted by it.
-func (e *Engine) Images(ctx context.Context) ([]Image, error) {
-	l, err := e.connect(ctx)
+func (e *Engine) Images(ctx context.Context, _ sandbox.Spec) ([]container.Image, error) {
+	d, err := e.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	list, err := l.client.ImageList(ctx, client.ImageListOptions{})
+	list, err := d.client.ImageList(ctx, client.ImageListOptions{})
 	if err != nil {
-		return nil, l.silent(ctx, err)
+		return nil, d.silent(ctx, err)
 	}
-	var all []Image
+	var all []container.Image
 	for _, s := range list.Items {
 		for _, name := range s.RepoTags {
 			if name != "<none>:<none>" {
-				all = append(all, Image{name, s.ID, s.Size, time.Unix(s.Created, 0)})
+				all = append(all, container.Image{Name: name, ID: s.ID, Size: s.Size, Created: time.Unix(s.Created, 0)})
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b Image) int { return cmp.Compare(a.Name, b.Name) })
+	container.SortImages(all)
 	return all, nil
 }

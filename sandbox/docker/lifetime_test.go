@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"bridge/sandbox"
+	"bridge/sandbox/container"
 	"bridge/sandbox/enginetest"
-	"bridge/sandbox/owner"
 	"bridge/sandbox/reaper"
 
 	"github.com/moby/moby/client"
@@ -62,12 +62,12 @@ func TestKilledOwner(t *testing.T) {
 	for _, name := range []string{"session", "flood", "deaf"} {
 		t.Run(name, func(t *testing.T) {
 			cmd, whose := held(t, e, name)
-			if len(containers(t, owner.Label+"="+whose)) == 0 {
+			if len(containers(t, container.OwnerLabel+"="+whose)) == 0 {
 				t.Error("there is no container to begin with")
 			}
 			cmd.Process.Kill()
 			cmd.Wait()
-			enginetest.Within(t, func() []string { return containers(t, owner.Label+"="+whose) })
+			enginetest.Within(t, func() []string { return containers(t, container.OwnerLabel+"="+whose) })
 		})
 	}
 }
@@ -86,7 +86,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	}
 	time.Sleep(5 * time.Second) // what the promise allows
 	for _, whose := range owners {
-		if left := containers(t, owner.Label+"="+whose); len(left) > 0 {
+		if left := containers(t, container.OwnerLabel+"="+whose); len(left) > 0 {
 			t.Errorf("left of %s: %v", whose, left)
 		}
 	}
@@ -116,8 +116,8 @@ func TestSweepAtFirst(t *testing.T) {
 	words[4] = "1" // another process of the same number
 	gone := strings.Join(words, " ")
 	var made []string
-	for _, whose := range []string{gone, gone, e.owner, owner.New(), "x"} {
-		c, err := p.client.ContainerCreate(t.Context(), p.container(nil, owner.Labels("test", whose)))
+	for _, whose := range []string{gone, gone, e.owner, container.NewOwner(), "x"} {
+		c, err := p.client.ContainerCreate(t.Context(), p.options(nil, container.Labels("test", whose)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"bridge/sandbox"
+	"bridge/sandbox/container"
 	"bridge/sandbox/enginetest"
 
 	"github.com/moby/moby/client"
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) { enginetest.Main(m, helpers) }
 // one that the bridge or its CI has made.
 func imageName(t testing.TB, e *Engine) string {
 	t.Helper()
-	images, err := e.Images(t.Context())
+	images, err := e.Images(t.Context(), sandbox.Spec{})
 	if err != nil {
 		enginetest.Skip(t, err.Error())
 	}
@@ -93,7 +94,7 @@ func buildImage(t testing.TB, e *Engine, name, containerfile string) string {
 	var output bytes.Buffer
 	tag := fmt.Sprintf("localhost/bridge-test-%s:%d", name, os.Getpid())
 	base := imageName(t, e)
-	err := e.Build(t.Context(), Build{Tag: tag, Containerfile: []byte(containerfile), Args: map[string]string{"BASE": base}, Output: &output})
+	err := e.Build(t.Context(), sandbox.Spec{}, container.Build{Tag: tag, Containerfile: []byte(containerfile), Args: map[string]string{"BASE": base}, Output: &output})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, output.String())
 	}

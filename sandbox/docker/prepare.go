@@ -3,27 +3,26 @@ package docker
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"bridge/sandbox"
+	"bridge/sandbox/container"
 
 	"github.com/moby/moby/client"
 )
 
 // Prepare makes a container for the next Start of the same spec and arguments.
-// A folder of the host may be another one by then, and on a daemon that no
-// reaper reaches a container that was never started would outlive a bridge that
-// is killed: for these there is nothing to prepare.
+// There is none on a daemon that no reaper reaches, where a container that was
+// never started would outlive a bridge that is killed.
 func (e *Engine) Prepare(ctx context.Context, spec sandbox.Spec, args []string) error {
-	if len(spec.Mounts) > 0 {
+	if !container.Poolable(spec) {
 		return nil
 	}
-	return e.spares.Put(ctx, key(spec, args), func(ctx context.Context) (*box, error) {
-		return e.makeSpare(ctx, spec, args)
+	return e.pool.Put(ctx, container.Key(spec, args), func(ctx context.Context) (*box, error) {
+		return e.makeWarm(ctx, spec, args)
 	})
 }
 
-func (e *Engine) makeSpare(ctx context.Context, spec sandbox.Spec, args []string) (*box, error) {
+func (e *Engine) makeWarm(ctx context.Context, spec sandbox.Spec, args []string) (*box, error) {
 	p, err := e.plan(ctx, spec)
 	if err != nil {
 		return nil, err
@@ -31,16 +30,16 @@ func (e *Engine) makeSpare(ctx context.Context, spec sandbox.Spec, args []string
 	if !p.endpoint.local() {
 		return nil, errors.New("no reaper reaches the daemon")
 	}
-	if err := e.reap(ctx, p.link); err != nil {
+	if err := e.reap(ctx, p.daemon); err != nil {
 		return nil, err
 	}
 	return e.make(ctx, p, args)
 }
 
-// prepared starts the container that was prepared, if there is one and it is
-// what would be made now.
+// prepared starts the warm container, if there is one and it is what would be
+// made now.
 func (e *Engine) prepared(ctx context.Context, p *plan, args []string) *box {
-	b, ok := e.spares.Take(ctx, key(p.spec, args))
+	b, ok := e.pool.Take(ctx, container.Key(p.spec, args))
 	if !ok {
 		return nil
 	}
@@ -49,26 +48,23 @@ func (e *Engine) prepared(ctx context.Context, p *plan, args []string) *box {
 		return nil
 	}
 	if err := b.start(ctx); err != nil {
-		e.log.Debug("a sandbox that was made ahead does not start", "cause", err)
+		e.log.Debug("a warm sandbox does not start", "cause", err)
 		return nil
 	}
 	return b
 }
 
-// key tells specs apart.
-func key(spec sandbox.Spec, args []string) string { return fmt.Sprintf("%#v %q", spec, args) }
-
-// connected tells whether docker still tells of a container that was not
-// started. It does until it goes away, or the container does.
+// connected reports whether docker still watches a container that was not
+// started.
 func (b *box) connected() bool {
 	select {
-	case <-b.news.exit.Error:
-		b.news.exit = client.ContainerWaitResult{} // its answer was taken
+	case <-b.watch.exit.Error:
+		b.watch.exit = client.ContainerWaitResult{} // its answer was taken
 		return false
-	case <-b.news.exit.Result:
-		b.news.exit = client.ContainerWaitResult{}
+	case <-b.watch.exit.Result:
+		b.watch.exit = client.ContainerWaitResult{}
 		return false
-	case <-b.news.events.Err:
+	case <-b.watch.events.Err:
 		return false
 	default:
 		return true

@@ -3,30 +3,30 @@ package docker
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
-	"bridge/sandbox"
+	"bridge/sandbox/container"
 
 	"github.com/moby/moby/client"
 )
 
 // absent is the error of an image of a registry that the daemon does not have.
 type absent struct {
-	link *link
-	name string
+	daemon *daemon
+	name   string
 }
 
 func (a *absent) Error() string {
-	return fmt.Sprintf("image %q is not on docker; run: docker pull %s", a.name, a.name)
+	return container.MissingImage(Name, a.name, "").Error()
 }
 
-// fetch has the daemon fetch it.
-func (a *absent) fetch(ctx context.Context) error {
-	news := sandbox.News(ctx)
-	fmt.Fprintf(news, "docker fetches the image %s\n", a.name)
-	got, err := a.link.client.ImagePull(ctx, a.name, client.ImagePullOptions{})
+// pull has the daemon pull it.
+func (a *absent) pull(ctx context.Context, progress io.Writer) error {
+	fmt.Fprintf(progress, "docker fetches the image %s\n", a.name)
+	got, err := a.daemon.client.ImagePull(ctx, a.name, client.ImagePullOptions{})
 	if err == nil {
-		err = follow(got, news)
+		err = follow(got, progress)
 		got.Close()
 	}
 	if err != nil {

@@ -4,20 +4,24 @@ package docker
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	api "github.com/moby/moby/api/types/container"
+
 	"bridge/sandbox"
+	"bridge/sandbox/container"
 	"bridge/sandbox/enginetest"
 )
 
 // TestReady words what keeps a sandbox from being made.
 func TestReady(t *testing.T) {
 	e := newEngine(t)
-	facts, err := e.Describe(t.Context())
+	facts, err := e.Describe(t.Context(), sandbox.Spec{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,15 +35,15 @@ func TestReady(t *testing.T) {
 		spec   sandbox.Spec
 		want   string
 	}{
-		{"the bridge's own image", none, sandbox.Spec{}, `image "localhost/bridge-python:none" is not on docker; run: bridge image build`},
+		{"the bridge's own image", none, sandbox.Spec{}, `image "localhost/bridge-python:none" is not on docker; run: bridge image build --engine docker`},
 		{"the profile's image", e, sandbox.Spec{Image: "example.com/none:1"}, `image "example.com/none:1" is not on docker; run: docker pull example.com/none:1`},
-		{"no image", nameless, sandbox.Spec{}, `no image is named for docker; name one with image: in the profile`},
+		{"no image", nameless, sandbox.Spec{}, `no image is named; name one with image: in the profile`},
 		{"a digest", e, sandbox.Spec{Image: "example.com/none@sha256:" + strings.Repeat("0", 64)}, "is not on docker; run: docker pull example.com/none@sha256:"},
 		{"no name", e, sandbox.Spec{Image: "Not A Name"}, `image "Not A Name" is`},
 		{"a mount that is not there", e, sandbox.Spec{Mounts: []sandbox.Mount{{Source: dir + "/none", Target: "/data"}}},
 			`mount "` + dir + `/none" is not on the host: no such file or directory; make it, or take it out of the profile's mounts`},
 		{"a mount over everything", e, sandbox.Spec{Mounts: []sandbox.Mount{{Source: dir, Target: "/"}}},
-			`mount "` + dir + `" to "/"; both must be absolute paths, and not the whole of the sandbox`},
+			`mount "` + dir + `" on "/": the sandbox has its own there; choose another target, such as /workspace/data`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := c.engine.Ready(t.Context(), allowed(c.spec))
@@ -63,10 +67,10 @@ func TestReady(t *testing.T) {
 	})
 	t.Run("enforced", func(t *testing.T) {
 		err := e.Ready(t.Context(), allowed(sandbox.Spec{Enforced: true}))
-		if len(facts.Loose) == 0 && err != nil {
+		if len(sandbox.Loose(facts.Limits)) == 0 && err != nil {
 			t.Error(err)
 		}
-		if want := "docker cannot hold these limits here: " + strings.Join(facts.Loose, ", "); len(facts.Loose) > 0 && (err == nil || !strings.HasPrefix(err.Error(), want)) {
+		if want := "docker cannot hold these limits here: " + strings.Join(sandbox.Loose(facts.Limits), ", "); len(sandbox.Loose(facts.Limits)) > 0 && (err == nil || !strings.HasPrefix(err.Error(), want)) {
 			t.Errorf("%v\nwant %s", err, want)
 		}
 	})
@@ -75,7 +79,7 @@ func TestReady(t *testing.T) {
 // TestEnforced tells which limits a daemon does not hold that has no cgroups,
 // as a rootless one on cgroup version 1.
 func TestEnforced(t *testing.T) {
-	l := &link{}
+	l := &daemon{}
 	l.info.SecurityOptions = []string{"name=seccomp,profile=default", "name=rootless"}
 	want := "docker cannot hold these limits here: cpus, memory; use cgroup version 2 and have systemd delegate cpu, memory and pids to users, or do without enforced in the profile's limits"
 	if err := l.allow(sandbox.Spec{Enforced: true}); err == nil || err.Error() != want {
@@ -84,7 +88,7 @@ func TestEnforced(t *testing.T) {
 	if err := l.allow(sandbox.Spec{}); err != nil {
 		t.Error(err)
 	}
-	if r := l.resources(sandbox.Limits{}.WithDefaults()); r.Memory != 0 || r.NanoCPUs != 0 || r.PidsLimit != nil || r.Ulimits[len(r.Ulimits)-1].Name != "nproc" {
+	if r := l.resources(sandbox.Limits{}.WithDefaults()); r.Memory != 0 || r.NanoCPUs != 0 || r.PidsLimit != nil || !slices.ContainsFunc(r.Ulimits, func(u *api.Ulimit) bool { return u.Name == "nproc" && u.Soft == sandbox.Limits{}.WithDefaults().PIDs }) {
 		t.Errorf("asks for what the daemon refuses: %+v", r)
 	}
 	if held := l.held(); held["pids"] != "rlimit" || held["tmp"] != "tmpfs" {
@@ -103,7 +107,7 @@ func TestRefusals(t *testing.T) {
 		{sandbox.Spec{Image: bare}, "the image has no python3; name one that has with image: in the profile"},
 		{sandbox.Spec{Limits: sandbox.Limits{Files: 1 << 40}}, "docker may not give 1099511627776 open files to a process; lower files in the profile's limits, or raise LimitNOFILE of dockerd"},
 	} {
-		if _, err := e.Start(t.Context(), allowed(c.spec), nil); err == nil || err.Error() != c.want {
+		if _, err := e.Start(t.Context(), allowed(c.spec), nil, io.Discard); err == nil || err.Error() != c.want {
 			t.Errorf("%v\nwant %s", err, c.want)
 		}
 	}
@@ -153,11 +157,11 @@ for folder in "/read", "/workspace/write", "/label":
 func TestBuild(t *testing.T) {
 	e := newEngine(t)
 	tag := buildImage(t, e, "build", "ARG BASE\nFROM $BASE\nUSER root\nRUN test $(ulimit -n) = 1024 && echo built > /built\n")
-	images, err := e.Images(t.Context())
+	images, err := e.Images(t.Context(), sandbox.Spec{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := slices.IndexFunc(images, func(i Image) bool { return i.Name == tag })
+	at := slices.IndexFunc(images, func(i container.Image) bool { return i.Name == tag })
 	if at < 0 || images[at].Size == 0 || images[at].Created.IsZero() || !strings.HasPrefix(images[at].ID, "sha256:") {
 		t.Errorf("%+v", images)
 	}
@@ -166,7 +170,7 @@ func TestBuild(t *testing.T) {
 		t.Errorf("%q %s", out, stderr)
 	}
 	var output bytes.Buffer
-	err = e.Build(t.Context(), Build{Tag: tag + "-bad", Containerfile: []byte("ARG BASE\nFROM $BASE\nRUN echo words; echo more words >&2; exit 3\n"),
+	err = e.Build(t.Context(), sandbox.Spec{}, container.Build{Tag: tag + "-bad", Containerfile: []byte("ARG BASE\nFROM $BASE\nRUN echo words; echo more words >&2; exit 3\n"),
 		Args: map[string]string{"BASE": imageName(t, e)}, Output: &output})
 	if err == nil || !strings.Contains(err.Error(), "returned a non-zero code: 3") || !strings.Contains(output.String(), "\nwords\n") || !strings.Contains(output.String(), "\nmore words\n") {
 		t.Errorf("%v\n%s", err, output.String())

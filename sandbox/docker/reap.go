@@ -5,16 +5,16 @@ import (
 	"runtime"
 	"strings"
 
-	"bridge/sandbox/owner"
+	"bridge/sandbox/container"
 	"bridge/sandbox/reaper"
 )
 
-// reap sees to it that there is a process which removes our containers should
-// we be killed. It needs a socket: a daemon on another machine is reached with
-// keys and through tunnels, which are not for another process, so that there
-// the end of the guest's input has to do.
-func (e *Engine) reap(ctx context.Context, l *link) error {
-	socket, local := strings.CutPrefix(l.endpoint.host, "unix://")
+// reap starts the process that removes our containers if we are killed, unless
+// it runs already. It needs a socket: a daemon on another machine is reached with
+// keys and through tunnels, which another process does not have. There, the end
+// of the guest's input ends the container.
+func (e *Engine) reap(ctx context.Context, d *daemon) error {
+	socket, local := strings.CutPrefix(d.endpoint.host, "unix://")
 	if !local {
 		return nil
 	}
@@ -39,9 +39,9 @@ func (e *Engine) reap(ctx context.Context, l *link) error {
 	}
 	k, err := reaper.Start(ctx, reaper.Orders{
 		Socket:     socket,
-		Containers: "/v" + l.client.ClientVersion() + "/containers",
+		Containers: "/v" + d.client.ClientVersion() + "/containers",
 		Force:      "force=1&v=1",
-		Label:      owner.Label + "=" + e.owner,
+		Label:      container.OwnerLabel + "=" + e.owner,
 	}, env)
 	if err != nil {
 		return err

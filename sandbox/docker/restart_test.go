@@ -4,6 +4,7 @@ package docker
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,20 +15,20 @@ import (
 	"time"
 
 	"bridge/sandbox"
+	"bridge/sandbox/container"
 	"bridge/sandbox/enginetest"
-	"bridge/sandbox/owner"
 
 	"github.com/moby/moby/client"
 )
 
-// daemon is a dockerd of the test's own, which can be ended at will.
-type daemon struct {
+// testDaemon is a dockerd of the test's own, which can be ended at will.
+type testDaemon struct {
 	dir  string
 	cmd  *exec.Cmd
 	exit chan struct{}
 }
 
-func newDaemon(t *testing.T) *daemon {
+func newDaemon(t *testing.T) *testDaemon {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		enginetest.Skip(t, "starting a dockerd needs root")
@@ -41,7 +42,7 @@ func newDaemon(t *testing.T) *daemon {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	d := &daemon{dir: dir}
+	d := &testDaemon{dir: dir}
 	t.Cleanup(func() {
 		// What docker mounts in its folder stays when it ends.
 		defer exec.Command("umount", "-l", filepath.Join(dir, "data")).Run()
@@ -57,9 +58,9 @@ func newDaemon(t *testing.T) *daemon {
 	return d
 }
 
-func (d *daemon) host() string { return "unix://" + filepath.Join(d.dir, "docker.sock") }
+func (d *testDaemon) host() string { return "unix://" + filepath.Join(d.dir, "docker.sock") }
 
-func (d *daemon) start(t *testing.T) {
+func (d *testDaemon) start(t *testing.T) {
 	t.Helper()
 	log, err := os.OpenFile(filepath.Join(d.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -104,13 +105,13 @@ func (d *daemon) start(t *testing.T) {
 	}
 }
 
-func (d *daemon) end(s syscall.Signal) {
+func (d *testDaemon) end(s syscall.Signal) {
 	d.cmd.Process.Signal(s)
 	<-d.exit
 }
 
 // give copies an image from another daemon.
-func (d *daemon) give(t *testing.T, name string) {
+func (d *testDaemon) give(t *testing.T, name string) {
 	t.Helper()
 	from, to := exec.Command("docker", "save", name), exec.Command("docker", "-H", d.host(), "load")
 	if _, err := exec.LookPath("docker"); err != nil {
@@ -143,7 +144,7 @@ func TestRestart(t *testing.T) {
 	t.Cleanup(e.Close)
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		t.Run(signal.String(), func(t *testing.T) {
-			s, err := sandbox.Open(t.Context(), e, allowed(sandbox.Spec{}), nil)
+			s, err := sandbox.Open(t.Context(), e, allowed(sandbox.Spec{}), nil, io.Discard)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -176,9 +177,9 @@ func TestRestart(t *testing.T) {
 				t.Errorf("%q, %+v %s", out, exit, stderr)
 			}
 			deadline := time.Now().Add(5 * time.Second)
-			for len(containersOn(t, e, owner.Label)) > 0 {
+			for len(containersOn(t, e, container.OwnerLabel)) > 0 {
 				if time.Now().After(deadline) {
-					t.Fatalf("left: %v", containersOn(t, e, owner.Label))
+					t.Fatalf("left: %v", containersOn(t, e, container.OwnerLabel))
 				}
 				time.Sleep(50 * time.Millisecond)
 			}

@@ -1,79 +1,52 @@
 package docker
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
-	"path"
-	"slices"
-	"strconv"
 	"strings"
 
-	"bridge/sandbox/filter"
+	"bridge/sandbox/container"
 )
 
-// nobody is the user and group of everything inside, unless the spec names
-// others.
-const nobody = "65534:65534"
-
-// hidden are the paths that docker masks itself, whose list an own one takes
-// the place of, and those that it shows and no session needs.
-var hidden = []string{
-	"/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/sched_debug",
-	"/proc/scsi", "/proc/timer_list", "/proc/timer_stats",
-	"/sys", "/dev/mqueue", "/dev/pts", "/proc/version", "/proc/sysrq-trigger", "/proc/config.gz", "/proc/modules", "/proc/kallsyms",
-	// The first process has the session's user, who must not rewrite it.
-	"/proc/1/mem", "/proc/1/task/1/mem",
+// maskedByDefault are the paths that docker masks unless it is given a list.
+var maskedByDefault = []string{
+	"/proc/acpi", "/proc/kcore", "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats",
 }
 
-// secure settles what confines the processes: their user, and the security
-// options of docker with those that the spec adds.
+// secure settles what confines the processes.
 func (p *plan) secure() error {
-	p.user = cmp.Or(p.spec.User, nobody)
-	if !strings.Contains(p.user, ":") {
-		p.user += ":" + p.user
-	}
-	numbers := strings.Split(p.user, ":")
-	for _, number := range numbers {
-		if n, err := strconv.ParseUint(number, 10, 31); err != nil || n == 0 || len(numbers) != 2 {
-			return fmt.Errorf("user %q of the sandbox; name a user and a group by numbers above 0, such as %s", p.user, nobody)
-		}
-	}
-	p.masked = slices.Clone(hidden)
 	var err error
+	if p.user, err = container.User(p.spec); err != nil {
+		return err
+	}
+	c, err := container.Confine(p.spec)
+	if err != nil {
+		return err
+	}
+	p.masked = append(c.Masked, maskedByDefault...)
 	if p.security, err = p.filters(); err != nil {
 		return err
 	}
-	for _, option := range p.spec.SecurityOpt {
-		name, value, _ := strings.Cut(option, "=")
-		key, _, _ := strings.Cut(value, ":")
-		switch {
-		case option == "no-new-privileges":
-		case name == "label" && slices.Contains([]string{"type", "user", "role", "level"}, key),
-			name == "apparmor" && value != "" && value != "unconfined":
-			p.security = append(p.security, option)
-		case name == "mask" && path.IsAbs(value):
-			p.masked = append(p.masked, value)
-		default:
-			// Docker takes the last of two, so that one could undo ours.
-			return fmt.Errorf("security option %q would not add to what confines the sandbox; take it out", option)
-		}
+	for _, label := range c.Labels {
+		p.security = append(p.security, "label="+label)
+	}
+	if c.AppArmor != "" {
+		p.security = append(p.security, "apparmor="+c.AppArmor)
 	}
 	return nil
 }
 
-// filters are the security options that each sandbox has. An operator's own
-// seccomp profile stays; docker's default is replaced by a narrower one, and so
-// is none.
-func (l *link) filters() ([]string, error) {
+// filters are the security options of every sandbox. A seccomp profile that the
+// operator gave dockerd stays; docker's default, or none, is replaced by ours,
+// which is narrower.
+func (d *daemon) filters() ([]string, error) {
 	options := []string{"no-new-privileges"}
-	theirs, is := l.option("seccomp")
+	theirs, is := d.option("seccomp")
 	if !is {
 		return nil, errors.New("docker cannot filter system calls here; run it on a kernel with seccomp")
 	}
 	switch theirs = strings.TrimPrefix(theirs, "profile="); theirs {
 	case "", "default", "builtin", "unconfined":
-		ours, err := filter.Profile()
+		ours, err := container.Seccomp()
 		if err != nil {
 			return nil, err
 		}

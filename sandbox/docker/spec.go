@@ -3,32 +3,27 @@ package docker
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"net/url"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"bridge/sandbox"
+	"bridge/sandbox/container"
 
 	cerrdefs "github.com/containerd/errdefs"
-	"github.com/moby/moby/api/types/container"
+	api "github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
 	"github.com/moby/moby/client/pkg/versions"
 )
 
-// inodes is how many files one tmpfs can hold.
-const inodes = 16384
-
 // plan is a sandbox that the daemon can make.
 type plan struct {
-	*link
+	*daemon
 	spec    sandbox.Spec
 	limits  sandbox.Limits
 	image   string            // its id: a name may be moved while we are at it
@@ -44,34 +39,34 @@ type plan struct {
 
 // plan compares the spec with what the daemon has.
 func (e *Engine) plan(ctx context.Context, spec sandbox.Spec) (*plan, error) {
-	l, err := e.connect(ctx)
+	d, err := e.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.allow(spec); err != nil {
+	if err := d.allow(spec); err != nil {
 		return nil, err
 	}
-	p := &plan{link: l, spec: spec, limits: spec.Limits.WithDefaults()}
+	p := &plan{daemon: d, spec: spec, limits: spec.Limits.WithDefaults()}
 	if err := p.secure(); err != nil {
 		return nil, err
 	}
 	if err := p.bind(); err != nil {
 		return nil, err
 	}
-	name := cmp.Or(spec.Image, e.options.Image)
-	if name == "" {
-		return nil, errors.New("no image is named for docker; name one with image: in the profile")
+	name, err := container.ImageOf(spec, e.options.Image)
+	if err != nil {
+		return nil, err
 	}
-	image, err := l.client.ImageInspect(ctx, name)
+	image, err := d.client.ImageInspect(ctx, name)
 	switch {
-	case cerrdefs.IsNotFound(err) && spec.Image != "" && spec.Image != e.options.Image:
-		return nil, &absent{l, name}
+	case cerrdefs.IsNotFound(err) && name != e.options.Image:
+		return nil, &absent{d, name}
 	case cerrdefs.IsNotFound(err):
-		return nil, fmt.Errorf("image %q is not on docker; run: %s", name, e.options.Build)
+		return nil, container.MissingImage(Name, name, e.options.Image)
 	case cerrdefs.IsInvalidArgument(err):
 		return nil, fmt.Errorf("image %q is no name of an image; write it as NAME:TAG or NAME@DIGEST", name)
 	case err != nil:
-		return nil, l.silent(ctx, err)
+		return nil, d.silent(ctx, err)
 	}
 	p.image = image.ID
 	p.env = map[string]string{}
@@ -85,43 +80,29 @@ func (e *Engine) plan(ctx context.Context, spec sandbox.Spec) (*plan, error) {
 	return p, nil
 }
 
-// allow refuses a daemon that the spec does not want, or that would make the
-// sandbox weaker than it is promised to be.
-func (l *link) allow(spec sandbox.Spec) error {
-	if !l.rootless() && !spec.Rootful {
-		return fmt.Errorf("docker at %s runs as root, which the profile does not allow; allow it with rootful: true in the profile, or run a daemon of your own: dockerd-rootless-setuptool.sh install", display(l.endpoint.host))
+// allow is an error if the spec does not allow this daemon, or demands limits
+// that it cannot hold.
+func (d *daemon) allow(spec sandbox.Spec) error {
+	if !d.rootless() && !spec.Rootful {
+		return fmt.Errorf("docker at %s runs as root, which the profile does not allow; allow it with rootful: true in the profile, or run a daemon of your own: dockerd-rootless-setuptool.sh install", display(d.endpoint.host))
 	}
 	if spec.Enforced {
-		return l.enforce()
+		return d.enforce()
 	}
 	return nil
 }
 
-// bind checks the mounts and says how docker is to make them.
+// bind says how docker is to make the mounts.
 func (p *plan) bind() error {
-	for _, m := range p.spec.Mounts {
-		if _, err := os.Stat(m.Source); m.Optional && (!p.endpoint.local() || err != nil) {
-			continue
-		}
-		if !path.IsAbs(m.Target) || path.Clean(m.Target) == "/" || !filepath.IsAbs(m.Source) && !path.IsAbs(m.Source) {
-			return fmt.Errorf("mount %q to %q; both must be absolute paths, and not the whole of the sandbox", m.Source, m.Target)
-		}
-		if p.endpoint.local() {
-			if _, err := os.Stat(m.Source); err != nil {
-				var at *fs.PathError
-				if errors.As(err, &at) {
-					err = at.Err
-				}
-				return fmt.Errorf("mount %q is not on the host: %w; make it, or take it out of the profile's mounts", m.Source, err)
-			}
-			if err := m.Inspect(); err != nil {
-				return err
-			}
-		}
-		// It would make a source that only we see, which is no reason not to start.
+	mounts, err := container.Mounts(p.spec, p.endpoint.local())
+	if err != nil {
+		return err
+	}
+	for _, m := range mounts {
+		// An optional mount does without its label rather than stop the start.
 		if m.Relabel && !m.Optional {
-			// Only this older form knows labels. It makes a source that is
-			// missing, so it is for a daemon whose files we see.
+			// Only a bind, the older form, knows labels. It makes a missing
+			// source, so it is used only where the daemon sees our files.
 			if !p.endpoint.local() || strings.Contains(m.Source+m.Target, ":") {
 				return fmt.Errorf("mount %q cannot be given a label by docker at %s; do without relabel in the profile", m.Source, display(p.endpoint.host))
 			}
@@ -138,7 +119,7 @@ func (p *plan) bind() error {
 		}
 		options := &mount.BindOptions{Propagation: mount.PropagationRPrivate}
 		if !m.Writable {
-			// Read-only would else not be so for what is mounted below it.
+			// Otherwise what is mounted below it would be writable.
 			recursive := versions.GreaterThanOrEqualTo(p.client.ClientVersion(), "1.44")
 			options.ReadOnlyForceRecursive, options.NonRecursive = recursive, !recursive
 		}
@@ -154,10 +135,10 @@ func (p *plan) mountsFor(source string) bool {
 	return err == nil && info.IsDir() && p.endpoint.local() && !p.rootless() && p.info.OperatingSystem != "Docker Desktop"
 }
 
-// volume mounts a folder by docker's own driver, since a bind mount cannot be
-// told that neither devices nor set-user-id files count in it. The volume has no
-// name, and goes with the container. Read-only, it leaves out what is mounted
-// below the folder, which would not be read-only.
+// volume mounts a folder by docker's own driver, since a bind mount has no nodev
+// and nosuid. The volume has no name and is removed with the container. If it is
+// read-only, it leaves out what is mounted below the folder, which would be
+// writable.
 func volume(m sandbox.Mount) mount.Mount {
 	how := "bind,nosuid,nodev,ro"
 	if m.Writable {
@@ -169,30 +150,23 @@ func volume(m sandbox.Mount) mount.Mount {
 	}}
 }
 
-// spare takes out what the sandbox can do without, and tells whether there was
-// such a thing.
-func (p *plan) spare() bool {
+// dropOptional removes the optional mounts and reports whether there were any.
+func (p *plan) dropOptional() bool {
 	all := len(p.mounts)
 	for _, m := range p.spec.Mounts {
 		if m.Optional {
-			p.mounts = slices.DeleteFunc(p.mounts, func(made mount.Mount) bool { return made.Target == m.Target })
+			p.mounts = slices.DeleteFunc(p.mounts, func(made mount.Mount) bool { return made.Target == path.Clean(m.Target) })
 		}
 	}
 	return len(p.mounts) < all
 }
 
-// environment is all that Python finds, and nothing else: a name without a
-// value takes out what the image or docker would set.
+// environment is the guest's. A name without a value removes what the image or
+// docker would set. PATH is the image's, which docker has told: images have their
+// python3 in different folders.
 func (p *plan) environment() []string {
-	set := map[string]string{
-		"PATH":                    cmp.Or(p.env["PATH"], "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
-		"HOME":                    "/workspace",
-		"LANG":                    "C.UTF-8",
-		"TMPDIR":                  "/tmp",
-		"MPLBACKEND":              "Agg",
-		"PYTHONDONTWRITEBYTECODE": "1",
-		"MALLOC_ARENA_MAX":        "2",
-	}
+	set := container.Environment()
+	set["PATH"] = cmp.Or(p.env["PATH"], set["PATH"])
 	env := []string{"HOSTNAME"}
 	for _, name := range slices.Sorted(maps.Keys(p.env)) {
 		if _, ours := set[name]; !ours {
@@ -205,12 +179,12 @@ func (p *plan) environment() []string {
 	return env
 }
 
-// container says what docker is to make.
-func (p *plan) container(args []string, labels map[string]string) client.ContainerCreateOptions {
+// options says what docker is to make.
+func (p *plan) options(args []string, labels map[string]string) client.ContainerCreateOptions {
 	never := false
-	uid, gid, _ := strings.Cut(p.user, ":")
-	tmpfs := func(size int64, more string) string {
-		return fmt.Sprintf("rw,nosuid,nodev,%s,size=%d,nr_inodes=%d,mode=0700,uid=%s,gid=%s", more, size, inodes, uid, gid)
+	tmpfs := map[string]string{}
+	for _, t := range container.Writable(p.limits) {
+		tmpfs[t.Target] = strings.Join(t.Options(p.user), ",")
 	}
 	mounts := slices.Clone(p.mounts)
 	for _, target := range p.volumes {
@@ -218,7 +192,7 @@ func (p *plan) container(args []string, labels map[string]string) client.Contain
 		mounts = append(mounts, mount.Mount{Type: mount.TypeTmpfs, Target: target, ReadOnly: true, TmpfsOptions: &mount.TmpfsOptions{SizeBytes: 4 << 10}})
 	}
 	return client.ContainerCreateOptions{
-		Config: &container.Config{
+		Config: &api.Config{
 			Image:      p.image,
 			Entrypoint: []string{"python3"},
 			Cmd:        args,
@@ -239,30 +213,26 @@ func (p *plan) container(args []string, labels map[string]string) client.Contain
 			StdinOnce:  true,
 			StopSignal: "SIGKILL",
 			// An image's own would be run in the sandbox, again and again.
-			Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
+			Healthcheck: &api.HealthConfig{Test: []string{"NONE"}},
 		},
-		HostConfig: &container.HostConfig{
+		HostConfig: &api.HostConfig{
 			AutoRemove:     true,
 			NetworkMode:    "none",
 			ReadonlyRootfs: true,
 			CapDrop:        []string{"ALL"},
 			SecurityOpt:    p.security,
 			MaskedPaths:    p.masked,
-			CgroupnsMode:   container.CgroupnsModePrivate,
+			CgroupnsMode:   api.CgroupnsModePrivate,
 			// A namespace of its own, and its /dev/shm is ours to make.
-			IpcMode:   container.IPCModeNone,
-			LogConfig: container.LogConfig{Type: "none"},
+			IpcMode:   api.IPCModeNone,
+			LogConfig: api.LogConfig{Type: "none"},
 			Init:      &never,
 			// The first to go when the machine runs out of memory.
 			OomScoreAdj: 1000,
-			Tmpfs: map[string]string{
-				"/tmp":       tmpfs(p.limits.Tmp, "exec"),
-				"/workspace": tmpfs(p.limits.Workspace, "exec"),
-				"/dev/shm":   tmpfs(p.limits.Shm, "noexec"),
-			},
-			Mounts:    mounts,
-			Binds:     p.binds,
-			Resources: p.resources(p.limits),
+			Tmpfs:       tmpfs,
+			Mounts:      mounts,
+			Binds:       p.binds,
+			Resources:   p.resources(p.limits),
 		},
 	}
 }

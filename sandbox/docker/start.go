@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"bridge/sandbox"
-	"bridge/sandbox/owner"
+	"bridge/sandbox/container"
 
 	cerrdefs "github.com/containerd/errdefs"
-	"github.com/moby/moby/api/types/container"
+	api "github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 	"golang.org/x/sync/errgroup"
 )
@@ -31,12 +31,12 @@ func (e *Engine) make(ctx context.Context, p *plan, args []string) (*box, error)
 		image:  p.image,
 		id:     id,
 		held:   p.held(),
-		stdout: newStream(),
-		stderr: newStream(),
+		stdout: container.NewStream(),
+		stderr: container.NewStream(),
 		killed: make(chan struct{}),
 		done:   make(chan struct{}),
 	}
-	if b.news, err = b.listen(ctx); err != nil {
+	if b.watch, err = b.listen(ctx); err != nil {
 		b.abandon()
 		return nil, err
 	}
@@ -56,13 +56,13 @@ func (b *box) start(ctx context.Context) error {
 	if names := sandbox.Loose(b.held); len(names) > 0 {
 		b.engine.log.Warn("docker does not hold every limit", "container", b.id, "missing", strings.Join(names, ", "))
 	}
-	go b.attend(b.news)
+	go b.attend(b.watch)
 	return nil
 }
 
 // abandon takes back a container that was not started, in the background.
 func (b *box) abandon() {
-	b.news.drop()
+	b.watch.drop()
 	if b.conn.Conn != nil {
 		b.conn.Close()
 	}
@@ -72,7 +72,7 @@ func (b *box) abandon() {
 // create makes the container. It is not bound to the context: docker goes on
 // when its client gives up, and the container would be nobody's.
 func (e *Engine) create(ctx context.Context, p *plan, args []string) (string, error) {
-	options := p.container(args, owner.Labels(p.spec.Label, e.owner))
+	options := p.options(args, container.Labels(p.spec.Label, e.owner))
 	options.Name = "bridge-" + strings.ToLower(rand.Text())
 	type created struct {
 		id  string
@@ -105,10 +105,10 @@ func (e *Engine) create(ctx context.Context, p *plan, args []string) (string, er
 // listen opens what is needed to hear all of the container's life, before
 // there is any. The connections are opened side by side: each takes as long as
 // it takes docker to answer.
-func (b *box) listen(ctx context.Context) (*news, error) {
+func (b *box) listen(ctx context.Context) (*watch, error) {
 	// They end with the container, not with the context of its start.
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	n := &news{stop: stop}
+	w := &watch{stop: stop}
 	unlisten := context.AfterFunc(ctx, stop)
 	defer unlisten()
 	var all errgroup.Group
@@ -118,21 +118,21 @@ func (b *box) listen(ctx context.Context) (*news, error) {
 		return err
 	})
 	all.Go(func() error {
-		n.exit = b.client.ContainerWait(life, b.id, client.ContainerWaitOptions{Condition: container.WaitConditionRemoved})
+		w.exit = b.client.ContainerWait(life, b.id, client.ContainerWaitOptions{Condition: api.WaitConditionRemoved})
 		select {
-		case err := <-n.exit.Error:
-			n.exit = client.ContainerWaitResult{}
+		case err := <-w.exit.Error:
+			w.exit = client.ContainerWaitResult{}
 			return err
 		default:
 			return nil
 		}
 	})
 	all.Go(func() error {
-		n.events = b.client.Events(life, client.EventsListOptions{
+		w.events = b.client.Events(life, client.EventsListOptions{
 			Filters: client.Filters{}.Add("container", b.id).Add("event", "oom", "destroy"),
 		})
 		select {
-		case err := <-n.events.Err:
+		case err := <-w.events.Err:
 			return err
 		default:
 			return nil
@@ -142,7 +142,7 @@ func (b *box) listen(ctx context.Context) (*news, error) {
 	if err == nil && !unlisten() {
 		err = context.Cause(ctx)
 	}
-	return n, err
+	return w, err
 }
 
 // refused words what docker said against a container.

@@ -72,7 +72,7 @@ func (s Subject) Test(t *testing.T) {
 // Start runs Python source in a sandbox of the engine.
 func Start(t testing.TB, e sandbox.Engine, spec sandbox.Spec, source string, args ...string) sandbox.Sandbox {
 	t.Helper()
-	b, err := e.Start(t.Context(), spec, append([]string{"-I", "-c", source}, args...))
+	b, err := e.Start(t.Context(), spec, append([]string{"-I", "-c", source}, args...), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func (s Subject) atOnce(t *testing.T) {
 	for n := range 10 {
 		all.Go(func() {
 			b, err := e.Start(t.Context(), s.Spec, []string{"-I", "-c",
-				fmt.Sprintf("open('/tmp/%d', 'w'); import os; print(os.listdir('/tmp'), input())", n)})
+				fmt.Sprintf("open('/tmp/%d', 'w'); import os; print(os.listdir('/tmp'), input())", n)}, io.Discard)
 			if err != nil {
 				t.Error(err)
 				return
@@ -87,7 +87,7 @@ func (s Subject) startIsBounded(t *testing.T) {
 	e := s.New(t)
 	for n := range 15 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(n*n)*time.Millisecond)
-		b, err := e.Start(ctx, s.Spec, []string{"-I", "-c", "print(1)"})
+		b, err := e.Start(ctx, s.Spec, []string{"-I", "-c", "print(1)"}, io.Discard)
 		cancel()
 		if err != nil {
 			if !errors.Is(err, context.DeadlineExceeded) {
@@ -122,14 +122,14 @@ func (s Subject) closedEngine(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 	want := "the " + e.Name() + " engine is closed"
-	if _, err := e.Start(t.Context(), s.Spec, nil); err == nil || err.Error() != want {
+	if _, err := e.Start(t.Context(), s.Spec, nil, io.Discard); err == nil || err.Error() != want {
 		t.Errorf("start after close: %v, want %s", err, want)
 	}
 }
 
 // cycle starts and ends a sandbox in one of four ways.
 func (s Subject) cycle(t *testing.T, e Engine, n int) {
-	b, err := e.Start(t.Context(), s.Spec, []string{"-I", "-c", "print('x' * 1000, flush=True); import sys; sys.stdin.read()"})
+	b, err := e.Start(t.Context(), s.Spec, []string{"-I", "-c", "print('x' * 1000, flush=True); import sys; sys.stdin.read()"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,10 +147,10 @@ func (s Subject) cycle(t *testing.T, e Engine, n int) {
 	case 3: // ended before it is ready, and refused
 		canceled, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := e.Start(canceled, s.Spec, nil); !errors.Is(err, context.Canceled) {
+		if _, err := e.Start(canceled, s.Spec, nil, io.Discard); !errors.Is(err, context.Canceled) {
 			t.Errorf("start with a canceled context: %v", err)
 		}
-		if _, err := e.Start(t.Context(), s.Refused, nil); err == nil {
+		if _, err := e.Start(t.Context(), s.Refused, nil, io.Discard); err == nil {
 			t.Error("a start that cannot be is no error")
 		}
 		b.Kill()

@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -44,7 +45,7 @@ func (s Subject) mounts(t *testing.T) {
 			for _, writable := range []bool{false, true} {
 				spec := s.Spec
 				spec.Mounts = []sandbox.Mount{{Source: source, Target: "/data", Writable: writable}}
-				b, err := e.Start(t.Context(), spec, []string{"-I", "-c", ""})
+				b, err := e.Start(t.Context(), spec, []string{"-I", "-c", ""}, io.Discard)
 				if err == nil {
 					b.Kill()
 					b.Wait()

@@ -28,7 +28,7 @@ func BenchmarkStart(b *testing.B) {
 	first := make([]byte, 1)
 	for b.Loop() {
 		at := time.Now()
-		box, err := e.Start(ctx, sandbox.Spec{}, args)
+		box, err := e.Start(ctx, sandbox.Spec{}, args, io.Discard)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package native
 import (
 	"context"
 	"fmt"
+	"io"
 	"sync"
 
 	"bridge/sandbox"
@@ -36,7 +37,7 @@ func (e *Engine) Name() string { return Name }
 // Ready starts a sandbox, sees its Python run and ends it again: nothing less
 // tells whether the kernel and what guards it will let one be made.
 func (e *Engine) Ready(ctx context.Context, spec sandbox.Spec) error {
-	box, err := e.Start(ctx, spec, []string{"-I", "-c", ""})
+	box, err := e.Start(ctx, spec, []string{"-I", "-c", ""}, io.Discard)
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func (e *Engine) Ready(ctx context.Context, spec sandbox.Spec) error {
 }
 
 // Start makes a sandbox and returns when its Python is being executed.
-func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (sandbox.Sandbox, error) {
+func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string, _ io.Writer) (sandbox.Sandbox, error) {
 	if err := supported(); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ package native
 import (
 	"context"
 	"errors"
+	"io"
 
 	"bridge/sandbox"
 )
@@ -24,7 +25,7 @@ func (*Engine) Name() string { return Name }
 func (*Engine) Ready(context.Context, sandbox.Spec) error { return errNotLinux }
 
 // Start says that there is no native engine on this system.
-func (*Engine) Start(context.Context, sandbox.Spec, []string) (sandbox.Sandbox, error) {
+func (*Engine) Start(context.Context, sandbox.Spec, []string, io.Writer) (sandbox.Sandbox, error) {
 	return nil, errNotLinux
 }
 

@@ -5,6 +5,7 @@ package native
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"time"
@@ -30,7 +31,7 @@ var helpers = map[string]func(){
 func holdSandboxes() {
 	e := New()
 	for range 2 {
-		b, err := e.Start(context.Background(), sandbox.Spec{}, []string{"-I", "-c", enginetest.Stubborn})
+		b, err := e.Start(context.Background(), sandbox.Spec{}, []string{"-I", "-c", enginetest.Stubborn}, io.Discard)
 		if err != nil {
 			fmt.Println(err)
 			return

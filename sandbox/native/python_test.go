@@ -4,6 +4,7 @@ package native
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -102,7 +103,7 @@ func TestUpgradedPython(t *testing.T) {
 	if err := os.Rename(venv, venv+"-2"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Start(t.Context(), sandbox.Spec{Python: venv}, nil); err == nil {
+	if _, err := e.Start(t.Context(), sandbox.Spec{Python: venv}, nil, io.Discard); err == nil {
 		t.Error("started from a folder that is gone")
 	}
 	if err := os.Rename(venv+"-2", venv); err != nil {

@@ -4,6 +4,7 @@ package native
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -195,7 +196,7 @@ func TestRefusedPython(t *testing.T) {
 		silent:                `python "` + silent + `": does not answer like a Python; name another interpreter with python: in the profile`,
 		failing:               `python "` + failing + `": pyenv: python3: command not found (exit status 127); name a working interpreter with python: in the profile`,
 	} {
-		_, err := e.Start(t.Context(), sandbox.Spec{Python: name}, nil)
+		_, err := e.Start(t.Context(), sandbox.Spec{Python: name}, nil, io.Discard)
 		if err == nil || err.Error() != want {
 			t.Errorf("%v\nwant %s", err, want)
 		}

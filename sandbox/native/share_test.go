@@ -4,6 +4,7 @@ package native
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -104,7 +105,7 @@ func TestUnfit(t *testing.T) {
 		fmt.Sprintf("mount %q: its target \"/usr/share\" is in the way of /usr, which the sandbox needs; name another target", dir):   mount(dir, "/usr/share"),
 		fmt.Sprintf("mount %q: its target \"/dev\" is in the way of /dev/full, which the sandbox needs; name another target", dir):    mount(dir, "/dev"),
 	} {
-		b, err := e.Start(t.Context(), spec, []string{"-I", "-c", ""})
+		b, err := e.Start(t.Context(), spec, []string{"-I", "-c", ""}, io.Discard)
 		if err == nil {
 			b.Kill()
 			b.Wait()
@@ -121,7 +122,7 @@ func TestUnfit(t *testing.T) {
 func TestEnforced(t *testing.T) {
 	e := newEngine(t)
 	held := enginetest.Start(t, e, sandbox.Spec{}, "").Limits()
-	b, err := e.Start(t.Context(), sandbox.Spec{Enforced: true}, []string{"-I", "-c", ""})
+	b, err := e.Start(t.Context(), sandbox.Spec{Enforced: true}, []string{"-I", "-c", ""}, io.Discard)
 	if err == nil {
 		b.Kill()
 		b.Wait()

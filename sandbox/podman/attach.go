@@ -108,8 +108,8 @@ func upgrade(wire net.Conn, base, name string) (*bufio.Reader, error) {
 
 // demux parts what comes on the wire into the two outputs, until it ends.
 func (b *box) demux() {
-	defer b.stdout.end()
-	defer b.stderr.end()
+	defer b.stdout.End(nil)
+	defer b.stderr.End(nil)
 	spoken := sync.OnceFunc(func() { close(b.spoken) })
 	defer spoken()
 	header := make([]byte, 8)
@@ -130,7 +130,7 @@ func (b *box) demux() {
 		}
 		for size > 0 {
 			n, err := b.reader.Read(buffer[:min(size, len(buffer))])
-			to.write(buffer[:n])
+			to.Write(buffer[:n])
 			spoken()
 			size -= n
 			if err != nil && !(errors.Is(err, io.EOF) && size == 0) {
@@ -138,4 +138,24 @@ func (b *box) demux() {
 			}
 		}
 	}
+}
+
+// input is the way to the guest's stdin. Closing it is the guest's end of
+// file; its outputs go on.
+type input struct {
+	net.Conn
+	once sync.Once
+	err  error
+}
+
+func (i *input) Close() error {
+	i.once.Do(func() {
+		half, ok := i.Conn.(interface{ CloseWrite() error })
+		if !ok {
+			i.err = i.Conn.Close()
+			return
+		}
+		i.err = half.CloseWrite()
+	})
+	return i.err
 }

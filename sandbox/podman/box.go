@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bridge/sandbox"
+	"bridge/sandbox/container"
 
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 )
@@ -33,8 +34,8 @@ type box struct {
 	wire   net.Conn
 	reader *bufio.Reader // of the wire
 	stdin  *input
-	stdout *stream
-	stderr *stream
+	stdout *container.Stream
+	stderr *container.Stream
 	spoken chan struct{} // closed when something came, or nothing will
 	killed chan struct{} // closed when it is to be killed
 	kill   sync.Once
@@ -54,8 +55,8 @@ func newBox(e *Engine, p *plan) *box {
 		engine: e,
 		name:   p.spec.Name,
 		held:   p.held,
-		stdout: newStream(),
-		stderr: newStream(),
+		stdout: container.NewStream(),
+		stderr: container.NewStream(),
 		spoken: make(chan struct{}),
 		killed: make(chan struct{}),
 		done:   make(chan struct{}),
@@ -69,8 +70,8 @@ func (b *box) attend(s *service) {
 	others.Go(func() {
 		select {
 		case <-b.killed:
-			b.stdout.discard()
-			b.stderr.discard()
+			b.stdout.Release()
+			b.stderr.Release()
 			b.killContainer(ended)
 		case <-ended:
 		}
@@ -195,7 +196,7 @@ func (b *box) look() (running bool, err error) {
 			return err
 		}
 		if running = data.State.Running || data.State.Status == "stopping"; !running {
-			b.exit = exitOf(data.State.ExitCode)
+			b.exit = container.ExitOf(int(data.State.ExitCode))
 			b.oom = b.oom || data.State.OOMKilled
 		}
 		return nil

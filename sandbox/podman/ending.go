@@ -6,20 +6,8 @@ import (
 	"fmt"
 	"net/http"
 
-	"bridge/sandbox"
-
 	"github.com/containers/podman/v5/pkg/errorhandling"
 )
-
-// exitOf undoes what conmon does with the status of a process that a signal
-// ended. A process that exits with such a status itself is taken for one.
-func exitOf(code int32) sandbox.Exit {
-	const signals = 64
-	if code > 128 && code <= 128+signals {
-		return sandbox.Exit{Code: -1, Signal: int(code - 128)}
-	}
-	return sandbox.Exit{Code: int(code)}
-}
 
 // lost tells whether a wire ended because the service did.
 func lost(s *service) error {

@@ -2,6 +2,7 @@ package podman
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,7 +51,7 @@ func TestKilledService(t *testing.T) {
 			break
 		}
 	}
-	s, err := sandbox.Open(t.Context(), e, sandbox.Spec{}, nil)
+	s, err := sandbox.Open(t.Context(), e, sandbox.Spec{}, nil, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func TestKilledService(t *testing.T) {
 		t.Errorf("%v, want %s", r.Lost, want)
 	}
 	enginetest.Within(t, func() []string { return owned(t, e.owner) })
-	s, err = sandbox.Open(ctx, e, sandbox.Spec{}, nil)
+	s, err = sandbox.Open(ctx, e, sandbox.Spec{}, nil, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,9 +8,8 @@ import (
 	"sync"
 
 	"bridge/sandbox"
-	"bridge/sandbox/owner"
+	"bridge/sandbox/container"
 	"bridge/sandbox/reaper"
-	"bridge/sandbox/spare"
 
 	"github.com/containers/podman/v5/pkg/bindings/images"
 )
@@ -31,7 +30,7 @@ type Engine struct {
 
 	dialing sync.Mutex     // held while a connection is sought
 	working sync.WaitGroup // goroutines of the engine and of its sandboxes
-	spares  *spare.Shelf[*box]
+	pool    *container.Pool[*box]
 
 	mu      sync.Mutex // guards what follows
 	closed  bool
@@ -49,10 +48,10 @@ func New(o Options) *Engine {
 	return &Engine{
 		image:  o.Image,
 		log:    log,
-		owner:  owner.New(),
+		owner:  container.NewOwner(),
 		places: places,
 		live:   make(map[string]*box),
-		spares: spare.New((*box).abandon),
+		pool:   container.NewPool((*box).abandon),
 	}
 }
 
@@ -69,7 +68,7 @@ func (e *Engine) Ready(ctx context.Context, spec sandbox.Spec) error {
 	if err := s.fits(spec); err != nil {
 		return err
 	}
-	name, err := e.imageOf(spec)
+	name, err := container.ImageOf(spec, e.image)
 	if err != nil {
 		return err
 	}
@@ -77,29 +76,10 @@ func (e *Engine) Ready(ctx context.Context, spec sandbox.Spec) error {
 	if err != nil {
 		return fmt.Errorf("asking podman for the image %q: %w", name, err)
 	}
-	if !there && !e.fetches(spec) {
-		return e.missing(name)
+	if !there && !container.Pulls(spec, e.image) {
+		return container.MissingImage(Name, name, e.image)
 	}
 	return nil
-}
-
-// imageOf is the image that a spec means.
-func (e *Engine) imageOf(spec sandbox.Spec) (string, error) {
-	switch {
-	case spec.Image != "":
-		return spec.Image, nil
-	case e.image != "":
-		return e.image, nil
-	}
-	return "", errors.New("no image is named; name one with image: in the profile")
-}
-
-// missing is the error of an image that podman does not have.
-func (e *Engine) missing(name string) error {
-	if name == e.image {
-		return fmt.Errorf("image %q is not on podman; run: bridge image build", name)
-	}
-	return fmt.Errorf("image %q is not on podman; run: podman pull %s", name, name)
 }
 
 var errClosed = errors.New("the podman engine is closed")
@@ -136,7 +116,7 @@ func (e *Engine) Close() {
 	for _, b := range left {
 		b.Kill()
 	}
-	e.spares.Close()
+	e.pool.Close()
 	e.working.Wait()
 	e.dialing.Lock() // whoever was at it is done, and nobody begins any more
 	defer e.dialing.Unlock()

@@ -1,6 +1,7 @@
 package podman
 
 import (
+	"io"
 	"maps"
 	"net"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"bridge/sandbox"
+	"bridge/sandbox/container"
 	"bridge/sandbox/enginetest"
 )
 
@@ -27,7 +29,7 @@ var subject = enginetest.Subject{
 		Open:        harmless,
 		Fatal:       []string{"x32_call", "i386_call"},
 		Details:     map[string]string{"newest_calls": `"ENOSYS"`},
-		Environment: withHostName(environment),
+		Environment: withHostName(container.Environment()),
 	},
 }
 
@@ -91,11 +93,11 @@ func TestEnforced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = e.Start(t.Context(), sandbox.Spec{Enforced: true}, []string{"-c", ""})
-	if held := len(facts.Loose) == 0; held != (err == nil) {
-		t.Errorf("demanded, and %v is not held: %v", facts.Loose, err)
+	_, err = e.Start(t.Context(), sandbox.Spec{Enforced: true}, []string{"-c", ""}, io.Discard)
+	if held := len(sandbox.Loose(facts.Limits)) == 0; held != (err == nil) {
+		t.Errorf("demanded, and %v is not held: %v", sandbox.Loose(facts.Limits), err)
 	}
-	if err != nil && !strings.HasPrefix(err.Error(), "podman cannot hold the limits of "+strings.Join(facts.Loose, ", ")) {
+	if err != nil && !strings.HasPrefix(err.Error(), "podman cannot hold the limits of "+strings.Join(sandbox.Loose(facts.Limits), ", ")) {
 		t.Error(err)
 	}
 }

@@ -3,6 +3,7 @@ package podman
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -27,14 +28,14 @@ func holdSandboxes() {
 		e.places = nowhere
 	}
 	for range 2 {
-		b, err := e.Start(context.Background(), sandbox.Spec{}, []string{"-I", "-c", enginetest.Stubborn})
+		b, err := e.Start(context.Background(), sandbox.Spec{}, []string{"-I", "-c", enginetest.Stubborn}, io.Discard)
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
 		b.Stdout().Read(make([]byte, 3))
 	}
-	s, err := sandbox.Open(context.Background(), e, sandbox.Spec{}, nil)
+	s, err := sandbox.Open(context.Background(), e, sandbox.Spec{}, nil, io.Discard)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -7,29 +7,20 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"bridge/sandbox"
+	"bridge/sandbox/container"
 
 	"github.com/containers/buildah/define"
 	"github.com/containers/podman/v5/pkg/bindings/images"
 	"github.com/containers/podman/v5/pkg/domain/entities/types"
 )
 
-// A Build is an image to be made.
-type Build struct {
-	Tag           string
-	Containerfile []byte
-	Args          map[string]string // values for its ARG lines
-	Output        io.Writer         // of the build's own words, nil to drop them
-	Network       string            // of its RUN lines; "" is host
-	Rootful       bool              // whether a podman that runs as root may be used
-}
-
 // Build builds an image. The context folder holds the Containerfile alone.
-func (e *Engine) Build(ctx context.Context, b Build) error {
-	s, err := e.connect(ctx, sandbox.Spec{Rootful: b.Rootful})
+// The spec says whether a podman that runs as root may be used.
+func (e *Engine) Build(ctx context.Context, spec sandbox.Spec, b container.Build) error {
+	s, err := e.connect(ctx, spec)
 	if err != nil {
 		return err
 	}
@@ -38,8 +29,8 @@ func (e *Engine) Build(ctx context.Context, b Build) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	// The service may look for the name in a folder of its own first, which is
-	// somebody's project: it is one that nobody else has.
+	// The service may look for this name in its own working folder first, which
+	// may be somebody's project. So the name is unique.
 	file := filepath.Join(dir, filepath.Base(dir)+".containerfile")
 	if err := os.WriteFile(file, b.Containerfile, 0o600); err != nil {
 		return err
@@ -78,17 +69,9 @@ func network(name string) string {
 	return name
 }
 
-// An Image is one that podman has.
-type Image struct {
-	Name    string // with its tag
-	ID      string
-	Size    int64 // bytes
-	Created time.Time
-}
-
 // Images returns the images that have a name, sorted by it.
-func (e *Engine) Images(ctx context.Context) ([]Image, error) {
-	s, err := e.connect(ctx, sandbox.Spec{})
+func (e *Engine) Images(ctx context.Context, spec sandbox.Spec) ([]container.Image, error) {
+	s, err := e.connect(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -96,12 +79,12 @@ func (e *Engine) Images(ctx context.Context) ([]Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing podman's images: %w", s.diagnose(err))
 	}
-	var all []Image
+	var all []container.Image
 	for _, i := range list {
 		for _, name := range i.RepoTags {
-			all = append(all, Image{Name: name, ID: i.ID, Size: i.Size, Created: time.Unix(i.Created, 0)})
+			all = append(all, container.Image{Name: name, ID: i.ID, Size: i.Size, Created: time.Unix(i.Created, 0)})
 		}
 	}
-	slices.SortFunc(all, func(a, b Image) int { return cmp.Compare(a.Name, b.Name) })
+	container.SortImages(all)
 	return all, nil
 }

@@ -2,11 +2,13 @@ package podman
 
 import (
 	"bytes"
+	"io"
 	"slices"
 	"strings"
 	"testing"
 
 	"bridge/sandbox"
+	"bridge/sandbox/container"
 	"bridge/sandbox/enginetest"
 
 	"github.com/containers/podman/v5/pkg/bindings/images"
@@ -17,7 +19,7 @@ func TestBuild(t *testing.T) {
 	e := newEngine(t)
 	const tag = "localhost/bridge-test-build:latest"
 	var said bytes.Buffer
-	err := e.Build(t.Context(), Build{
+	err := e.Build(t.Context(), sandbox.Spec{}, container.Build{
 		Tag:           tag,
 		Containerfile: []byte("ARG BASE\nFROM ${BASE}\nUSER 0:0\nENV SECRET=1\nVOLUME /data\nHEALTHCHECK CMD true\nENTRYPOINT [\"false\"]\nRUN echo built > /built && mkdir -m 777 /open\n"),
 		Args:          map[string]string{"BASE": testImage()},
@@ -34,11 +36,13 @@ func TestBuild(t *testing.T) {
 	if !strings.Contains(said.String(), "RUN echo built") {
 		t.Errorf("the build says %q", said.String())
 	}
-	all, err := e.Images(t.Context())
+	all, err := e.Images(t.Context(), sandbox.Spec{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(all, func(i Image) bool { return i.Name == tag && i.Size > 0 && len(i.ID) == 64 && !i.Created.IsZero() }) {
+	if !slices.ContainsFunc(all, func(i container.Image) bool {
+		return i.Name == tag && i.Size > 0 && len(i.ID) == 64 && !i.Created.IsZero()
+	}) {
 		t.Errorf("it is not in %+v", all)
 	}
 	b := enginetest.Start(t, e, sandbox.Spec{Image: tag}, `
@@ -52,20 +56,13 @@ print(open("/built").read(), "SECRET" in os.environ, os.access("/data", os.W_OK)
 // TestRefusals compares what is said of what cannot be.
 func TestRefusals(t *testing.T) {
 	e := newEngine(t)
-	for want, spec := range map[string]sandbox.Spec{
-		`image "localhost/none" is not on podman; run: podman pull localhost/none`:                                                            {Image: "localhost/none"},
-		`mount "/no/such": no such file; make it, or take it out of the profile`:                                                              {Mounts: []sandbox.Mount{{Source: "/no/such", Target: "/workspace/data"}}},
-		`mount "/etc" on "/tmp": that is the sandbox's own; choose another target, like /workspace/data`:                                      {Mounts: []sandbox.Mount{{Source: "/etc", Target: "/tmp"}}},
-		`user "0:0": must be numbers of a user and a group other than root's, as in "65534:65534"`:                                            {User: "0:0"},
-		`security option "seccomp=unconfined" is not one that adds to podman's confinement; these are: label=…, apparmor=PROFILE, mask=PATHS`: {SecurityOpt: []string{"seccomp=unconfined"}},
-	} {
-		if _, err := e.Start(t.Context(), spec, nil); err == nil || err.Error() != want {
-			t.Errorf("%v\nwant %s", err, want)
-		}
+	want := `image "localhost/none" is not on podman; run: podman pull localhost/none`
+	if _, err := e.Start(t.Context(), sandbox.Spec{Image: "localhost/none"}, nil, io.Discard); err == nil || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
 	}
 	own := New(Options{Image: "localhost/bridge-none:1"})
 	defer own.Close()
-	if err := own.Ready(t.Context(), sandbox.Spec{}); err == nil || err.Error() != `image "localhost/bridge-none:1" is not on podman; run: bridge image build` {
+	if err := own.Ready(t.Context(), sandbox.Spec{}); err == nil || err.Error() != `image "localhost/bridge-none:1" is not on podman; run: bridge image build --engine podman` {
 		t.Error(err)
 	}
 	t.Setenv("CONTAINER_HOST", "unix:///no/such.sock")

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"bridge/sandbox"
+	"bridge/sandbox/container"
 	"bridge/sandbox/enginetest"
-	"bridge/sandbox/owner"
 
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 )
@@ -27,7 +27,7 @@ func owned(t testing.TB, whose string) []string {
 		t.Fatal(err)
 	}
 	all, err := containers.List(s.with(ctx), new(containers.ListOptions).WithAll(true).
-		WithFilters(map[string][]string{"label": {owner.Label + "=" + whose}}))
+		WithFilters(map[string][]string{"label": {container.OwnerLabel + "=" + whose}}))
 	if err != nil {
 		t.Fatal(err)
 	}

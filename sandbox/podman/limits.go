@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bridge/sandbox"
+	"bridge/sandbox/container"
 
 	"github.com/containers/podman/v5/libpod/define"
 )
@@ -25,19 +26,11 @@ func hostOf(info *define.Info) host {
 
 // holds tells how podman holds each limit on a host, "" where it does not.
 func (h host) holds() map[string]string {
-	held := map[string]string{
-		"memory": "", "cpus": "", "pids": "rlimit",
-		"files": "rlimit", "tmp": "tmpfs", "workspace": "tmpfs", "shm": "tmpfs",
-	}
 	if h.rootless && h.v1 {
-		return held
+		return container.Held(false, false, false)
 	}
-	for name, controller := range map[string]string{"memory": "memory", "cpus": "cpu", "pids": "pids"} {
-		if slices.Contains(h.controllers, controller) {
-			held[name] = "cgroup"
-		}
-	}
-	return held
+	may := func(controller string) bool { return slices.Contains(h.controllers, controller) }
+	return container.Held(may("memory"), may("cpu"), may("pids"))
 }
 
 // fits tells whether the service holds what the spec demands to be held.

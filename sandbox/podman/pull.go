@@ -3,20 +3,13 @@ package podman
 import (
 	"context"
 	"fmt"
-
-	"bridge/sandbox"
+	"io"
 
 	"github.com/containers/podman/v5/pkg/bindings/images"
 )
 
-// fetches tells whether an image that is missing may be fetched. The bridge's
-// own is in no registry.
-func (e *Engine) fetches(spec sandbox.Spec) bool {
-	return spec.Pull && spec.Image != "" && spec.Image != e.image
-}
-
-// fetch has podman fetch an image that it does not have.
-func fetch(ctx context.Context, s *service, name string) error {
+// pull has podman pull an image that it does not have.
+func pull(ctx context.Context, s *service, name string, progress io.Writer) error {
 	there, err := images.Exists(s.with(ctx), name, nil)
 	if err != nil {
 		return fmt.Errorf("asking podman for the image %q: %w", name, s.diagnose(err))
@@ -24,9 +17,8 @@ func fetch(ctx context.Context, s *service, name string) error {
 	if there {
 		return nil
 	}
-	news := sandbox.News(ctx)
-	fmt.Fprintf(news, "podman fetches the image %s\n", name)
-	if _, err := images.Pull(s.with(ctx), name, new(images.PullOptions).WithProgressWriter(news)); err != nil {
+	fmt.Fprintf(progress, "podman fetches the image %s\n", name)
+	if _, err := images.Pull(s.with(ctx), name, new(images.PullOptions).WithProgressWriter(progress)); err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

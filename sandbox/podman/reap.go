@@ -10,8 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"bridge/sandbox/filter"
-	"bridge/sandbox/owner"
+	"bridge/sandbox/container"
 	"bridge/sandbox/reaper"
 )
 
@@ -33,7 +32,7 @@ func (e *Engine) reap(ctx context.Context, socket string) (*reaper.Keeper, error
 		Socket:     socket,
 		Containers: "/v4.0.0/libpod/containers",
 		Force:      "force=true&ignore=true&timeout=0",
-		Label:      owner.Label + "=" + e.owner,
+		Label:      container.OwnerLabel + "=" + e.owner,
 		Podman:     program,
 		Serve:      socket == "",
 		Folder:     "bridge-podman-",
@@ -70,7 +69,7 @@ func (s *service) seccomp() (string, error) {
 	if s.keeper == nil {
 		return "", nil
 	}
-	text, err := filter.Profile()
+	text, err := container.Seccomp()
 	if err != nil || len(text) == 0 {
 		return "", err
 	}

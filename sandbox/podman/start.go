@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
 
 	"bridge/sandbox"
+	"bridge/sandbox/container"
 
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 	"github.com/containers/podman/v5/pkg/bindings/images"
@@ -16,7 +18,7 @@ import (
 
 // Start makes a container, attaches to it and starts it. If one was prepared,
 // it is only started.
-func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (sandbox.Sandbox, error) {
+func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string, progress io.Writer) (sandbox.Sandbox, error) {
 	s, image, err := e.may(ctx, spec)
 	if err != nil {
 		return nil, err
@@ -24,8 +26,8 @@ func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (s
 	if b := e.prepared(ctx, s, spec, image, args); b != nil {
 		return b, nil
 	}
-	if e.fetches(spec) {
-		if err := fetch(ctx, s, image); err != nil {
+	if container.Pulls(spec, e.image) {
+		if err := pull(ctx, s, image, progress); err != nil {
 			return nil, err
 		}
 	}
@@ -48,7 +50,7 @@ func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string) (s
 	}
 	// Not every version of podman says so by the status of its answer.
 	if there, unknown := images.Exists(s.with(ctx), image, nil); unknown == nil && !there {
-		return nil, e.missing(image)
+		return nil, container.MissingImage(Name, image, e.image)
 	}
 	return nil, fmt.Errorf("starting a container: %w", s.diagnose(err))
 }
@@ -77,7 +79,7 @@ func (e *Engine) may(ctx context.Context, spec sandbox.Spec) (s *service, image 
 	if err = s.fits(spec); err != nil {
 		return nil, "", err
 	}
-	image, err = e.imageOf(spec)
+	image, err = container.ImageOf(spec, e.image)
 	return s, image, err
 }
 
@@ -122,19 +124,18 @@ func (b *box) start(ctx context.Context, s *service) error {
 }
 
 // Prepare makes a container for the next Start of the same spec and arguments.
-// A folder of the host may be another one by then, and on a service that no
-// reaper reaches a container that was never started would outlive a bridge that
-// is killed: for these there is nothing to prepare.
+// There is none on a service that no reaper reaches, where a container that was
+// never started would outlive a bridge that is killed.
 func (e *Engine) Prepare(ctx context.Context, spec sandbox.Spec, args []string) error {
-	if len(spec.Mounts) > 0 {
+	if !container.Poolable(spec) {
 		return nil
 	}
-	return e.spares.Put(ctx, key(spec, args), func(ctx context.Context) (*box, error) {
-		return e.makeSpare(ctx, spec, args)
+	return e.pool.Put(ctx, container.Key(spec, args), func(ctx context.Context) (*box, error) {
+		return e.makeWarm(ctx, spec, args)
 	})
 }
 
-func (e *Engine) makeSpare(ctx context.Context, spec sandbox.Spec, args []string) (*box, error) {
+func (e *Engine) makeWarm(ctx context.Context, spec sandbox.Spec, args []string) (*box, error) {
 	s, name, err := e.may(ctx, spec)
 	if err != nil {
 		return nil, err
@@ -158,10 +159,10 @@ func (e *Engine) makeSpare(ctx context.Context, spec sandbox.Spec, args []string
 	return b, nil
 }
 
-// prepared starts the container that was prepared, if there is one and it is
-// what would be made now.
+// prepared starts the warm container, if there is one and it is what would be
+// made now.
 func (e *Engine) prepared(ctx context.Context, s *service, spec sandbox.Spec, name string, args []string) *box {
-	b, ok := e.spares.Take(ctx, key(spec, args))
+	b, ok := e.pool.Take(ctx, container.Key(spec, args))
 	if !ok {
 		return nil
 	}
@@ -171,14 +172,11 @@ func (e *Engine) prepared(ctx context.Context, s *service, spec sandbox.Spec, na
 		return nil
 	}
 	if err := b.start(ctx, s); err != nil {
-		e.log.Debug("a sandbox that was made ahead does not start", "cause", err)
+		e.log.Debug("a warm sandbox does not start", "cause", err)
 		return nil
 	}
 	return b
 }
-
-// key tells specs apart.
-func key(spec sandbox.Spec, args []string) string { return fmt.Sprintf("%#v %q", spec, args) }
 
 // connected tells whether the wire of a container that was not started is
 // still there: nothing comes on it but its end.

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"bridge/sandbox"
-	"bridge/sandbox/owner"
+	"bridge/sandbox/container"
 
 	"github.com/containers/podman/v5/pkg/bindings/containers"
 )
@@ -33,13 +33,13 @@ func (e *Engine) sweep(s *service) {
 func (e *Engine) sweepOn(ctx context.Context, s *service) error {
 	ctx = s.with(ctx)
 	all, err := containers.List(ctx, new(containers.ListOptions).WithAll(true).
-		WithFilters(map[string][]string{"label": {owner.Label}}))
+		WithFilters(map[string][]string{"label": {container.OwnerLabel}}))
 	if err != nil {
 		return err
 	}
 	var failed []error
 	for _, c := range all {
-		if !e.orphan(c.Labels[owner.Label], c.Names) {
+		if !e.orphan(c.Labels[container.OwnerLabel], c.Names) {
 			continue
 		}
 		e.log.Info("removing a container that a bridge has left", "container", c.ID[:12])
@@ -54,7 +54,7 @@ func (e *Engine) sweepOn(ctx context.Context, s *service) error {
 // orphan tells whether nobody minds a container any more.
 func (e *Engine) orphan(whose string, names []string) bool {
 	if whose != e.owner {
-		return owner.Gone(whose)
+		return container.Gone(whose)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -18,30 +18,30 @@ import (
 // oldest is the interface of docker 20.10, the first with cgroup namespaces.
 const oldest = "1.41"
 
-// link is a daemon that has answered, and what it said of itself.
-type link struct {
+// daemon is a daemon that has answered, and what it said about itself.
+type daemon struct {
 	endpoint endpoint
 	client   *client.Client
 	info     system.Info
 }
 
-// connect finds the daemon and asks what it is. The answer is kept until the
-// daemon goes away: it takes longer to give than a container to make.
-func (e *Engine) connect(ctx context.Context) (*link, error) {
+// connect finds the daemon and asks it about itself, once until it goes away:
+// the answer takes longer than a container.
+func (e *Engine) connect(ctx context.Context) (*daemon, error) {
 	e.mu.Lock()
-	l, closed := e.link, e.closed
+	d, closed := e.daemon, e.closed
 	e.mu.Unlock()
 	if closed {
 		return nil, errClosed
 	}
-	if l != nil {
-		if _, err := l.client.Ping(ctx, client.PingOptions{}); err == nil {
-			return l, nil
+	if d != nil {
+		if _, err := d.client.Ping(ctx, client.PingOptions{}); err == nil {
+			return d, nil
 		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		e.unlink(l.client)
+		e.unlink(d.client)
 	}
 	p, err := find(e.options.Host)
 	if err != nil {
@@ -51,8 +51,8 @@ func (e *Engine) connect(ctx context.Context) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	l = &link{endpoint: p, client: c}
-	if err := l.ask(ctx); err != nil {
+	d = &daemon{endpoint: p, client: c}
+	if err := d.ask(ctx); err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -62,47 +62,47 @@ func (e *Engine) connect(ctx context.Context) (*link, error) {
 		c.Close()
 		return nil, errClosed
 	}
-	if e.link != nil {
+	if e.daemon != nil {
 		// Another start was faster.
 		c.Close()
-		return e.link, nil
+		return e.daemon, nil
 	}
-	e.link = l
+	e.daemon = d
 	for id := range e.orphans {
 		delete(e.orphans, id)
 		e.tasks.Go(func() { e.remove(c, id) })
 	}
 	// The first start does not wait for it.
-	e.tasks.Go(func() { e.sweep(l) })
-	return l, nil
+	e.tasks.Go(func() { e.sweep(d) })
+	return d, nil
 }
 
 // ask negotiates the interface's version and learns what the daemon is.
-func (l *link) ask(ctx context.Context) error {
-	if _, err := l.client.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
-		return l.silent(ctx, err)
+func (d *daemon) ask(ctx context.Context) error {
+	if _, err := d.client.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
+		return d.silent(ctx, err)
 	}
-	got, err := l.client.Info(ctx, client.InfoOptions{})
+	got, err := d.client.Info(ctx, client.InfoOptions{})
 	if err != nil {
-		return l.silent(ctx, err)
+		return d.silent(ctx, err)
 	}
-	l.info = got.Info
-	if api := l.client.ClientVersion(); versions.LessThan(api, oldest) {
-		return fmt.Errorf("docker %s speaks version %s of its interface; update it to 20.10 or later", l.info.ServerVersion, api)
+	d.info = got.Info
+	if api := d.client.ClientVersion(); versions.LessThan(api, oldest) {
+		return fmt.Errorf("docker %s speaks version %s of its interface; update it to 20.10 or later", d.info.ServerVersion, api)
 	}
-	if l.info.OSType != "linux" {
-		return fmt.Errorf("docker runs containers of %s; switch it to Linux containers", l.info.OSType)
+	if d.info.OSType != "linux" {
+		return fmt.Errorf("docker runs containers of %s; switch it to Linux containers", d.info.OSType)
 	}
 	return nil
 }
 
 // silent words what kept the daemon from answering. The client has words of
 // its own for it, without the cause; so the socket is tried once more.
-func (l *link) silent(ctx context.Context, err error) error {
+func (d *daemon) silent(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if path, local := strings.CutPrefix(l.endpoint.host, "unix://"); local && client.IsErrConnectionFailed(err) {
+	if path, local := strings.CutPrefix(d.endpoint.host, "unix://"); local && client.IsErrConnectionFailed(err) {
 		conn, cause := (&net.Dialer{}).DialContext(ctx, "unix", path)
 		if cause == nil {
 			conn.Close()
@@ -125,13 +125,13 @@ func (l *link) silent(ctx context.Context, err error) error {
 	}
 	// Before the semicolon is the cause, after it the remedy.
 	cause = strings.ReplaceAll(strings.TrimPrefix(cause, "Error response from daemon: "), "; ", ", ")
-	return fmt.Errorf("docker does not answer at %s (%s): %s; %s", display(l.endpoint.host), l.endpoint.source, cause, remedy)
+	return fmt.Errorf("docker does not answer at %s (%s): %s; %s", display(d.endpoint.host), d.endpoint.source, cause, remedy)
 }
 
 // option returns the value of a security option of the daemon, such as
 // "profile=default" of "name=seccomp,profile=default".
-func (l *link) option(name string) (value string, is bool) {
-	for _, option := range l.info.SecurityOptions {
+func (d *daemon) option(name string) (value string, is bool) {
+	for _, option := range d.info.SecurityOptions {
 		fields := strings.Split(option, ",")
 		if slices.Contains(fields, "name="+name) {
 			return strings.Join(slices.DeleteFunc(fields, func(f string) bool { return f == "name="+name }), ","), true
@@ -141,7 +141,7 @@ func (l *link) option(name string) (value string, is bool) {
 }
 
 // rootless tells whether the daemon runs as an ordinary user.
-func (l *link) rootless() bool {
-	_, is := l.option("rootless")
+func (d *daemon) rootless() bool {
+	_, is := d.option("rootless")
 	return is
 }

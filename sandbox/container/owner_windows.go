@@ -1,4 +1,4 @@
-package owner
+package container
 
 import (
 	"errors"
@@ -33,4 +33,4 @@ func startOf(pid int) (string, error) {
 
 func machineID() string { return "" }
 
-func numbering() string { return "all" }
+func pidNamespace() string { return "all" }

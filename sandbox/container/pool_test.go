@@ -1,4 +1,4 @@
-package spare
+package container
 
 import (
 	"context"
@@ -8,21 +8,21 @@ import (
 	"testing"
 )
 
-// shelf is one of numbers, which counts what is made and what is dropped.
-type shelf struct {
-	*Shelf[int]
+// countedPool is one of numbers, which counts what is made and what is dropped.
+type countedPool struct {
+	*Pool[int]
 	made, dropped atomic.Int64
 }
 
-func newShelf() *shelf {
-	s := &shelf{}
-	s.Shelf = New(func(int) { s.dropped.Add(1) })
+func newCountedPool() *countedPool {
+	s := &countedPool{}
+	s.Pool = NewPool(func(int) { s.dropped.Add(1) })
 	return s
 }
 
-func (s *shelf) create(context.Context) (int, error) { return int(s.made.Add(1)), nil }
+func (s *countedPool) create(context.Context) (int, error) { return int(s.made.Add(1)), nil }
 
-func (s *shelf) check(t *testing.T, made, dropped int64) {
+func (s *countedPool) check(t *testing.T, made, dropped int64) {
 	t.Helper()
 	s.Close()
 	if s.made.Load() != made || s.dropped.Load() != dropped {
@@ -31,9 +31,9 @@ func (s *shelf) check(t *testing.T, made, dropped int64) {
 }
 
 func TestTaken(t *testing.T) {
-	s := newShelf()
+	s := newCountedPool()
 	if _, ok := s.Take(t.Context(), "a"); ok {
-		t.Error("taken from an empty shelf")
+		t.Error("taken from an empty pool")
 	}
 	for range 2 {
 		if err := s.Put(t.Context(), "a", s.create); err != nil {
@@ -53,7 +53,7 @@ func TestTaken(t *testing.T) {
 }
 
 func TestReplaced(t *testing.T) {
-	s := newShelf()
+	s := newCountedPool()
 	s.Put(t.Context(), "a", s.create)
 	s.Put(t.Context(), "b", s.create)
 	if n, ok := s.Take(t.Context(), "b"); n != 2 || !ok {
@@ -63,7 +63,7 @@ func TestReplaced(t *testing.T) {
 }
 
 func TestNotMade(t *testing.T) {
-	s := newShelf()
+	s := newCountedPool()
 	no := errors.New("no")
 	if err := s.Put(t.Context(), "a", func(context.Context) (int, error) { return 0, no }); err != no {
 		t.Error(err)
@@ -79,7 +79,7 @@ func TestNotMade(t *testing.T) {
 
 // TestSlow takes a spare that is made only when it has to end.
 func TestSlow(t *testing.T) {
-	s := newShelf()
+	s := newCountedPool()
 	begun := make(chan struct{})
 	slow := func(ctx context.Context) (int, error) {
 		begun <- struct{}{}
@@ -111,7 +111,7 @@ func TestSlow(t *testing.T) {
 // TestNoneIsLost puts and takes at once: each that was made was taken or
 // dropped, and none was both.
 func TestNoneIsLost(t *testing.T) {
-	s := newShelf()
+	s := newCountedPool()
 	var taken atomic.Int64
 	var all sync.WaitGroup
 	for n := range 8 {

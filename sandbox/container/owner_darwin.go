@@ -1,4 +1,4 @@
-package owner
+package container
 
 import (
 	"fmt"
@@ -25,4 +25,4 @@ func machineID() string {
 	return id
 }
 
-func numbering() string { return "all" }
+func pidNamespace() string { return "all" }

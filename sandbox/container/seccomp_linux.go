@@ -1,4 +1,4 @@
-package filter
+package container
 
 import (
 	"encoding/json"
@@ -33,11 +33,13 @@ var withheld = []string{
 	"socket", "socketpair",
 }
 
-// Profile is docker's default profile as of the library's version, less what
-// is withheld. That of docker 20.10 leaves io_uring to every process, podman's
-// leaves namespaces and mounts, and both leave AF_VSOCK, which leads out of every
-// network namespace, to a virtual machine's host.
-var Profile = sync.OnceValues(func() ([]byte, error) {
+// Seccomp is the seccomp profile of a container, in the JSON of docker and
+// podman: docker's default of the library's version without the withheld calls.
+// The defaults of older engines allow more: docker 20.10 allows io_uring, podman
+// allows namespaces and mounts, and both allow AF_VSOCK, which reaches a virtual
+// machine's host from any network namespace. The native engine has a narrower
+// filter of its own.
+var Seccomp = sync.OnceValues(func() ([]byte, error) {
 	p := seccomp.DefaultProfile()
 	for i := range p.ArchMap {
 		// The same calls by the numbers of another architecture are a way

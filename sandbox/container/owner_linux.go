@@ -1,4 +1,4 @@
-package owner
+package container
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ func startOf(pid int) (string, error) {
 	if len(fields) < 20 {
 		return "", fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
 	}
-	// One that has ended and is not waited for does nothing any more.
+	// A zombie has ended.
 	if fields[0] == "Z" || fields[0] == "X" {
 		return "", os.ErrNotExist
 	}
@@ -35,7 +35,7 @@ func machineID() string {
 	return strings.TrimSpace(string(text))
 }
 
-func numbering() string {
+func pidNamespace() string {
 	name, _ := os.Readlink("/proc/self/ns/pid")
 	return name
 }

@@ -1,0 +1,42 @@
+package container
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"slices"
+	"time"
+)
+
+// Repository is the name of the bridge's own images, without the tag.
+const Repository = "localhost/bridge-python"
+
+// OwnImage is the name of the image that a Containerfile builds. Its tag is a
+// digest of the Containerfile, so a bridge never runs the image of another version.
+func OwnImage(containerfile []byte) string {
+	sum := sha256.Sum256(containerfile)
+	return Repository + ":" + hex.EncodeToString(sum[:])[:12]
+}
+
+// A Build is an image to build. Its context holds the Containerfile alone.
+type Build struct {
+	Tag           string
+	Containerfile []byte
+	Args          map[string]string // values of its ARG lines
+	Output        io.Writer         // the build's output, nil to drop it
+	Network       string            // of its RUN lines; "" is host
+}
+
+// An Image is one name of an image that an engine has.
+type Image struct {
+	Name    string // with its tag
+	ID      string
+	Size    int64 // bytes
+	Created time.Time
+}
+
+// SortImages sorts by name.
+func SortImages(list []Image) {
+	slices.SortFunc(list, func(a, b Image) int { return cmp.Compare(a.Name, b.Name) })
+}

@@ -12,7 +12,7 @@ import (
 
 // known refuses a tool that the server does not have, in words that let the
 // caller find the right one, and one that is not what its rule wants it to be.
-func (g *gate) known(ctx context.Context, run *record, a *attempt) error {
+func (g *gate) known(ctx context.Context, run *run, a *attempt) error {
 	tools, err := g.catalog(ctx, a.server.Name, a.rule)
 	if err == nil && !has(tools, a.tool) {
 		// The server may have been another one when it was asked.

@@ -72,14 +72,12 @@ func New(o Options) *Bridge {
 		up.Keep(o.State)
 	}
 	g := newGate(up, o.Log)
-	s := newSession(o.Setup, g, o.Log)
-	s.changed = o.Reload
-	b := &Bridge{
+	s := &session{gate: g, audit: newAudit(o.Log), policy: newCurrentPolicy(o, up), box: newBox(g.serve, o.Log), busy: make(chan struct{}, 1)}
+	s.apply()
+	return &Bridge{
 		upstream: up, version: o.Version, log: o.Log, gate: g, session: s, structured: o.Structured,
 		suspended: map[string]*suspended{},
 	}
-	s.impatient = b.giveUp
-	return b
 }
 
 // Run runs code in the agent's session and tells what became of it. Runs wait
@@ -88,11 +86,11 @@ func New(o Options) *Bridge {
 // ask does.
 func (b *Bridge) Run(ctx context.Context, r Request, stream Stream, ask Ask) *Report {
 	r.Code = strings.TrimPrefix(r.Code, byteOrderMark)
-	return b.session.run(ctx, r, stream, ask)
+	return b.session.run(ctx, r, stream, ask, b.giveUp)
 }
 
 // Warm starts the sandbox in the background, for the first run to find it ready.
-func (b *Bridge) Warm() { b.session.warm() }
+func (b *Bridge) Warm() { b.session.box.warm() }
 
 // Close ends the session's sandbox and the upstream servers, and waits for them.
 func (b *Bridge) Close() {

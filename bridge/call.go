@@ -41,7 +41,7 @@ func (a *attempt) name() string {
 }
 
 // call makes one tools/call if the policy allows it.
-func (g *gate) call(ctx context.Context, run *record, name, tool string, args json.RawMessage) (any, error) {
+func (g *gate) call(ctx context.Context, run *run, name, tool string, args json.RawMessage) (any, error) {
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
@@ -49,7 +49,7 @@ func (g *gate) call(ctx context.Context, run *record, name, tool string, args js
 }
 
 // attempt makes a call, or reads a resource, if the policy allows it.
-func (g *gate) attempt(ctx context.Context, run *record, name string, a *attempt) (any, error) {
+func (g *gate) attempt(ctx context.Context, run *run, name string, a *attempt) (any, error) {
 	a.began, a.state = time.Now(), neverSent
 	s, err := g.server(run, name)
 	if err != nil {
@@ -74,7 +74,7 @@ func (g *gate) attempt(ctx context.Context, run *record, name string, a *attempt
 }
 
 // ended is told of every attempt, once, when all of it is known.
-func (g *gate) ended(run *record, a *attempt) {
+func (g *gate) ended(run *run, a *attempt) {
 	run.entry.call(a)
 	level := slog.LevelDebug
 	attrs := []any{"server", a.server.Name, "tool", clip(cmp.Or(a.tool, a.uri)), "state", a.state, "after", time.Since(a.began).Round(time.Microsecond), "bytes", a.bytes}
@@ -90,7 +90,7 @@ func (g *gate) ended(run *record, a *attempt) {
 
 // try takes a call through all that must allow it, in this order: the policy's
 // rules, the server's own word on the tool, the budgets, a person, and a turn.
-func (g *gate) try(ctx context.Context, run *record, a *attempt) (json.RawMessage, error) {
+func (g *gate) try(ctx context.Context, run *run, a *attempt) (json.RawMessage, error) {
 	s, tool := a.server, a.tool
 	if a.uri == "" {
 		// First, so that the policy is not asked about names without end.
@@ -135,7 +135,7 @@ func (g *gate) try(ctx context.Context, run *record, a *attempt) (json.RawMessag
 }
 
 // check asks the policy.
-func (g *gate) check(run *record, a *attempt) error {
+func (g *gate) check(run *run, a *attempt) error {
 	if a.uri != "" {
 		if a.rule, a.denied = run.profile.CheckRead(a.server.Name, a.uri); a.denied != nil {
 			return refuse("policy", "%v", a.denied)
@@ -151,12 +151,12 @@ func (g *gate) check(run *record, a *attempt) error {
 	return nil
 }
 
-func (g *gate) denied(run *record, a *attempt) string {
+func (g *gate) denied(run *run, a *attempt) string {
 	return fmt.Sprintf("%s: denied by profile %q", a.name(), run.profile.Name)
 }
 
 // turn waits until the call may be under way beside others.
-func (g *gate) turn(ctx context.Context, run *record, a *attempt, budgets []share) (func(), error) {
+func (g *gate) turn(ctx context.Context, run *run, a *attempt, budgets []share) (func(), error) {
 	leave, err := g.budget.turn(ctx, budgets)
 	if err != nil {
 		return nil, refuse("server", "%s: not sent: the run was stopped", a.name())
@@ -178,7 +178,7 @@ func (g *gate) turn(ctx context.Context, run *record, a *attempt, budgets []shar
 }
 
 // send makes the call and fits its result to the rule.
-func (g *gate) send(ctx context.Context, run *record, a *attempt, r *reservation) (json.RawMessage, error) {
+func (g *gate) send(ctx context.Context, run *run, a *attempt, r *reservation) (json.RawMessage, error) {
 	if err := run.entry.sending(a); err != nil {
 		return nil, refuse("policy", "%s: not sent: %v", a.name(), err)
 	}

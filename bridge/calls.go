@@ -23,18 +23,18 @@ const (
 	failed    = "failed"
 )
 
-// maxCalls bounds the record of one run; further calls are only counted.
+// maxCalls bounds the list of one run's calls; more are only counted.
 const maxCalls = 200
 
-// record is what the gate knows of one run.
-type record struct {
+// run is one run_python, as the gate sees it.
+type run struct {
 	profile   *policy.Profile // as it was when the run began
 	mounted   []mount         // the servers of the profile
 	servers   []mount         // those that this run may use
 	over      <-chan struct{} // closed when the run has ended or was stopped
 	confirmer *confirmer
 	stream    Stream // nil if nobody wants to hear of it
-	kept      *kept
+	memory    *memory
 	entry     *entry        // of the run, in the audit log
 	used      ledger        // of the budgets per run
 	slots     chan struct{} // one for each call that may be in flight at once
@@ -44,7 +44,7 @@ type record struct {
 	further int
 }
 
-func (r *record) isOver() bool {
+func (r *run) isOver() bool {
 	select {
 	case <-r.over:
 		return true
@@ -55,7 +55,7 @@ func (r *record) isOver() bool {
 
 // add notes a call that has not been sent yet and returns the function that
 // notes how it goes on.
-func (r *record) add(server, tool string) func(state string) {
+func (r *run) add(server, tool string) func(state string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.calls) == maxCalls {
@@ -72,7 +72,7 @@ func (r *record) add(server, tool string) func(state string) {
 }
 
 // list returns the calls as they stand, and how many more there were.
-func (r *record) list() ([]Call, int) {
+func (r *run) list() ([]Call, int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list := make([]Call, len(r.calls))

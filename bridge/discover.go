@@ -24,7 +24,7 @@ type aliasedTool struct {
 // tools answers with the tools of one server that the profile allows. Asked
 // anew, the server itself says which they are, if it has not yet in this
 // session; else what is kept of it will do.
-func (g *gate) tools(ctx context.Context, run *record, name string, anew bool) (any, error) {
+func (g *gate) tools(ctx context.Context, run *run, name string, anew bool) (any, error) {
 	s, err := g.server(run, name)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (g *gate) tools(ctx context.Context, run *record, name string, anew bool) (
 
 // tool answers with one tool of a server, by its name or alias, or says why
 // code cannot have it.
-func (g *gate) tool(ctx context.Context, run *record, name, tool string) (any, error) {
+func (g *gate) tool(ctx context.Context, run *run, name, tool string) (any, error) {
 	s, err := g.server(run, name)
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (v *view) lists(tool string) bool {
 }
 
 // viewed gives the view of a catalog when it is its turn to.
-func (g *gate) viewed(ctx context.Context, run *record, s mount, tools []upstream.Tool) (*view, error) {
+func (g *gate) viewed(ctx context.Context, run *run, s mount, tools []upstream.Tool) (*view, error) {
 	leave, err := enter(ctx, g.work)
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (g *gate) viewed(ctx context.Context, run *record, s mount, tools []upstrea
 // view gives the view of a catalog. The caller holds work. A tool that is not
 // what its rule wants it to be is not in it; why, is told to whoever asks for
 // it.
-func (g *gate) view(ctx context.Context, run *record, s mount, tools []upstream.Tool) (*view, error) {
+func (g *gate) view(ctx context.Context, run *run, s mount, tools []upstream.Tool) (*view, error) {
 	if v := g.views[s.Name]; v != nil && v.profile == run.profile && same(v.catalog, tools) {
 		return v, nil
 	}
@@ -178,7 +178,7 @@ const (
 // search ranks the allowed tools of all the run's servers, of those that are
 // not running as they are kept. A server that cannot be started is named beside
 // the hits; it does not spoil the search.
-func (g *gate) search(ctx context.Context, run *record, query string, limit int, only []string) (any, error) {
+func (g *gate) search(ctx context.Context, run *run, query string, limit int, only []string) (any, error) {
 	servers, err := pick(run.servers, only, run.profile)
 	if err != nil {
 		return nil, refuse("policy", "%v", err)
@@ -237,7 +237,7 @@ func (g *gate) search(ctx context.Context, run *record, query string, limit int,
 }
 
 // indexed gives the view of a catalog with its index. The caller holds work.
-func (g *gate) indexed(ctx context.Context, run *record, s mount, tools []upstream.Tool) (*view, error) {
+func (g *gate) indexed(ctx context.Context, run *run, s mount, tools []upstream.Tool) (*view, error) {
 	v, err := g.view(ctx, run, s, tools)
 	if err != nil || v.index != nil {
 		return v, err

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,7 +29,7 @@ type gate struct {
 	views    map[string]*view
 
 	mu  sync.Mutex // guards run
-	run *record    // nil between runs
+	run *run       // nil between runs
 }
 
 func newGate(u *upstream.Set, log *slog.Logger) *gate {
@@ -39,7 +40,7 @@ func newGate(u *upstream.Set, log *slog.Logger) *gate {
 }
 
 // open lets one run in; its record tells afterwards what it called.
-func (g *gate) open(run *record) {
+func (g *gate) open(run *run) {
 	run.used = ledger{}
 	run.slots = make(chan struct{}, max(run.profile.Parallel, 1))
 	g.mu.Lock()
@@ -53,7 +54,7 @@ func (g *gate) close() {
 	g.run = nil
 }
 
-func (g *gate) current() *record {
+func (g *gate) current() *run {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.run
@@ -67,6 +68,7 @@ func (g *gate) serve(ctx context.Context, method string, params json.RawMessage)
 		return nil, refuse("invalid", "no run is active: a call can only be made while run_python runs")
 	}
 	var p struct {
+		wireParams
 		Server    string          `json:"server"`
 		Tool      string          `json:"tool"`
 		URI       string          `json:"uri"`
@@ -76,8 +78,11 @@ func (g *gate) serve(ctx context.Context, method string, params json.RawMessage)
 		Servers   nameList        `json:"servers"`
 		Anew      bool            `json:"anew"`
 	}
-	if err := json.Unmarshal(params, &p); err != nil {
-		return nil, refuse("invalid", "malformed parameters of %q", clip(method))
+	if _, is := memoryMethods[method]; is {
+		return run.memory.serve(ctx, method, params)
+	}
+	if err := decode(method, params, &p); err != nil {
+		return nil, err
 	}
 	if err := bounded(p.Server, p.Tool, p.URI, p.Query, p.Servers); err != nil {
 		return nil, err
@@ -97,13 +102,33 @@ func (g *gate) serve(ctx context.Context, method string, params json.RawMessage)
 		return g.search(ctx, run, p.Query, p.Limit, p.Servers)
 	case "servers":
 		return map[string]any{"servers": run.servers}, nil
-	case "memory.load", "memory.save", "memory.delete", "memory.list", "tools.load", "tools.save":
-		return run.kept.serve(ctx, method, params)
 	case "manual":
 		return map[string]string{"text": manual(run.profile, run.servers)}, nil
 	default:
 		return nil, refuse("invalid", "unknown request %q", clip(method))
 	}
+}
+
+// wireParams are parameters that the wire has dealt with.
+type wireParams struct {
+	Run json.RawMessage `json:"run"`
+}
+
+// decode reads the parameters of a request. It refuses those that it does not
+// know.
+func decode(method string, params json.RawMessage, into any) error {
+	if len(params) == 0 {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(params))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
+			return refuse("invalid", "unknown parameter %s of %q", clip(name), clip(method))
+		}
+		return refuse("invalid", "malformed parameters of %q", clip(method))
+	}
+	return nil
 }
 
 // A nameList is names that the guest sends. One that is longer than any that is
@@ -149,7 +174,7 @@ func bounded(server, tool, uri, query string, servers []string) error {
 	return nil
 }
 
-func (g *gate) server(run *record, name string) (mount, error) {
+func (g *gate) server(run *run, name string) (mount, error) {
 	if s, ok := find(run.servers, name); ok {
 		return s, nil
 	}
@@ -162,7 +187,7 @@ func (g *gate) server(run *record, name string) (mount, error) {
 
 // misspelt tells a wrong name from a denied one, if the server's tools are
 // known already: a server is not started to word a denial.
-func (g *gate) misspelt(ctx context.Context, run *record, s mount, tool string) error {
+func (g *gate) misspelt(ctx context.Context, run *run, s mount, tool string) error {
 	tools, ok := g.upstream.Known(s.Name)
 	if !ok || has(tools, tool) {
 		return nil
@@ -171,7 +196,7 @@ func (g *gate) misspelt(ctx context.Context, run *record, s mount, tool string) 
 }
 
 // notFound words that a server does not have a tool.
-func (g *gate) notFound(ctx context.Context, run *record, s mount, tool string, tools []upstream.Tool) error {
+func (g *gate) notFound(ctx context.Context, run *run, s mount, tool string, tools []upstream.Tool) error {
 	leave, err := enter(ctx, g.work)
 	if err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"path"
-	"strings"
 	"time"
 
 	"bridge/policy"
@@ -15,40 +14,40 @@ import (
 	"bridge/store"
 )
 
-// projects is where the guest sees what is kept for its profile.
+// projects is where the guest sees the files of its memory.
 const projects = "/projects"
 
-// kept answers what code asks of its memory and its saved tools.
-type kept struct {
+// memory answers what code asks about its memory and its saved tools.
+type memory struct {
 	profile *policy.Profile
-	project *store.Project // nil: nothing can be kept
+	project *store.Project // nil: there is no memory
 	log     *slog.Logger
-	slots   chan struct{} // one for each request that may be at work at once
+	slots   chan struct{} // one for each request that may be served at once
 }
 
-// newKept opens what is kept for a profile. A store that is nil, or that cannot
-// be used, keeps nothing: code that asks for something is told.
-func newKept(p *policy.Profile, s *store.Store, log *slog.Logger) *kept {
-	k := &kept{profile: p, log: log, slots: make(chan struct{}, 2)}
+// newMemory opens the memory of a profile. Without a store that can be used,
+// requests are refused.
+func newMemory(p *policy.Profile, s *store.Store, log *slog.Logger) *memory {
+	k := &memory{profile: p, log: log, slots: make(chan struct{}, 2)}
 	if s == nil || !k.readable() {
 		return k
 	}
 	project, err := s.Project(p.Name)
 	if err != nil {
-		log.Warn("code can keep nothing for later sessions", "err", err)
+		log.Warn("the memory cannot be used", "err", err)
 		return k
 	}
 	k.project = project
 	return k
 }
 
-func (k *kept) readable() bool {
+func (k *memory) readable() bool {
 	return k.profile.Memory.Mode == "on" || k.profile.Memory.Mode == "readOnly"
 }
 
-// show lets the guest see the files, read-only, where the engine can. No
-// policy can have something else in that place.
-func (k *kept) show(spec sandbox.Spec) sandbox.Spec {
+// show mounts the files, read-only, where the engine can. A policy cannot mount
+// anything else there.
+func (k *memory) show(spec sandbox.Spec) sandbox.Spec {
 	if k.project == nil {
 		return spec
 	}
@@ -60,24 +59,73 @@ func (k *kept) show(spec sandbox.Spec) sandbox.Spec {
 // maxKey bounds a key, in bytes.
 const maxKey = 1024
 
-// serve answers one request.
-func (k *kept) serve(ctx context.Context, method string, params json.RawMessage) (any, error) {
-	var p struct {
-		Key      string          `json:"key"`
-		Value    json.RawMessage `json:"value"`
-		Metadata json.RawMessage `json:"metadata"`
-		Bare     bool            `json:"bare"` // the memory without its value
-		Source   string          `json:"source"`
-		Version  *string         `json:"version"` // that has to be there still; nil: whatever is there
-	}
-	if err := json.Unmarshal(params, &p); err != nil {
-		return nil, refuse("invalid", "malformed parameters of %q", clip(method))
+// memoryParams are the parameters of the memory's methods.
+type memoryParams struct {
+	wireParams
+	Key      string          `json:"key"`
+	Value    json.RawMessage `json:"value"`
+	Metadata json.RawMessage `json:"metadata"`
+	Bare     bool            `json:"bare"` // the memory without its value
+	Source   string          `json:"source"`
+	Version  *string         `json:"version"` // the version to replace; nil: any
+}
+
+// memoryMethod is a method of the memory, and whether it only reads.
+type memoryMethod struct {
+	reads bool
+	do    func(ctx context.Context, k *memory, p memoryParams) (any, error)
+}
+
+// memoryMethods are all methods of the memory.
+var memoryMethods = map[string]memoryMethod{
+	"memory.load": {true, func(_ context.Context, k *memory, p memoryParams) (any, error) {
+		m, err := k.project.Load(p.Key)
+		return loaded(m, p.Bare), err
+	}},
+	"memory.list": {true, func(ctx context.Context, k *memory, _ memoryParams) (any, error) {
+		list, err := k.project.List(ctx)
+		return map[string]any{"memories": list}, err
+	}},
+	"memory.save": {false, func(ctx context.Context, k *memory, p memoryParams) (any, error) {
+		if p.Value == nil {
+			return nil, refuse("invalid", "no value to save")
+		}
+		m, ok, err := k.project.Save(ctx, store.Memory{Key: p.Key, Value: p.Value, Metadata: p.Metadata}, p.Version, k.bounds(), time.Now())
+		if err != nil || ok {
+			return map[string]any{"saved": true}, err
+		}
+		return loaded(m, false), nil
+	}},
+	"memory.delete": {false, func(ctx context.Context, k *memory, p memoryParams) (any, error) {
+		ok, err := k.project.Delete(ctx, p.Key)
+		return map[string]any{"deleted": ok}, err
+	}},
+	loadTools: {true, func(_ context.Context, k *memory, _ memoryParams) (any, error) {
+		return k.project.Tools()
+	}},
+	"tools.save": {false, func(ctx context.Context, k *memory, p memoryParams) (any, error) {
+		if p.Version == nil {
+			return nil, refuse("invalid", "the saved tools can only be replaced with the version that they have now")
+		}
+		t, ok, err := k.project.SaveTools(ctx, store.Tools{Source: p.Source, Version: *p.Version}, k.bounds())
+		return map[string]any{"saved": ok, "source": t.Source, "version": t.Version}, err
+	}},
+}
+
+const loadTools = "tools.load"
+
+// serve answers a request of one of the memoryMethods.
+func (k *memory) serve(ctx context.Context, method string, params json.RawMessage) (any, error) {
+	var p memoryParams
+	if err := decode(method, params, &p); err != nil {
+		return nil, err
 	}
 	if len(p.Key) > maxKey {
 		return nil, refuse("invalid", "a key of %d bytes; at most %d", len(p.Key), maxKey)
 	}
-	if err := k.usable(strings.HasSuffix(method, ".load") || strings.HasSuffix(method, ".list")); err != nil {
-		if method == "tools.load" {
+	m := memoryMethods[method]
+	if err := k.usable(m.reads); err != nil {
+		if method == loadTools {
 			return store.Tools{}, nil // as if there were none
 		}
 		return nil, err
@@ -93,37 +141,8 @@ func (k *kept) serve(ctx context.Context, method string, params json.RawMessage)
 	case <-ctx.Done():
 		return nil, k.word(ctx.Err())
 	}
-	switch method {
-	case "memory.load":
-		m, err := k.project.Load(p.Key)
-		return loaded(m, p.Bare), k.word(err)
-	case "memory.save":
-		if p.Value == nil {
-			return nil, refuse("invalid", "no value to save")
-		}
-		m, ok, err := k.project.Save(ctx, store.Memory{Key: p.Key, Value: p.Value, Metadata: p.Metadata}, p.Version, k.bounds(), time.Now())
-		if err != nil || ok {
-			return map[string]any{"saved": true}, k.word(err)
-		}
-		return loaded(m, false), nil
-	case "memory.delete":
-		ok, err := k.project.Delete(ctx, p.Key)
-		return map[string]any{"deleted": ok}, k.word(err)
-	case "memory.list":
-		list, err := k.project.List(ctx)
-		return map[string]any{"memories": list}, k.word(err)
-	case "tools.load":
-		t, err := k.project.Tools()
-		return t, k.word(err)
-	case "tools.save":
-		if p.Version == nil {
-			return nil, refuse("invalid", "the saved tools can only be replaced by who knows them")
-		}
-		t, ok, err := k.project.SaveTools(ctx, store.Tools{Source: p.Source, Version: *p.Version}, k.bounds())
-		return map[string]any{"saved": ok, "source": t.Source, "version": t.Version}, k.word(err)
-	default:
-		return nil, refuse("invalid", "unknown request %q", clip(method))
-	}
+	answer, err := m.do(ctx, k, p)
+	return answer, k.word(err)
 }
 
 // loaded is a memory as it is sent, or that there is none.
@@ -138,12 +157,12 @@ func loaded(m *store.Memory, bare bool) any {
 	return map[string]any{"memory": m, "version": version}
 }
 
-func (k *kept) bounds() store.Bounds {
+func (k *memory) bounds() store.Bounds {
 	return store.Bounds{Bytes: k.profile.Memory.Bytes, Keys: k.profile.Memory.Keys}
 }
 
 // usable refuses what the profile does not allow.
-func (k *kept) usable(reads bool) error {
+func (k *memory) usable(reads bool) error {
 	switch {
 	case !k.readable():
 		return refuse("policy", "memory is off in profile %q", k.profile.Name)
@@ -155,15 +174,16 @@ func (k *kept) usable(reads bool) error {
 	return nil
 }
 
-// word makes an error of the store one that the guest may see: paths of the
+// word turns an error of the store into one that the guest may see. Paths of the
 // host go to the log.
-func (k *kept) word(err error) error {
+func (k *memory) word(err error) error {
 	var full *store.FullError
 	var corrupt *store.CorruptError
 	var file *fs.PathError
+	var refused *sandbox.Error
 	switch {
-	case err == nil:
-		return nil
+	case err == nil, errors.As(err, &refused):
+		return err
 	case errors.As(err, &full):
 		return refuse("policy", "memory of profile %q is full: %s; nothing was saved", k.profile.Name, full.What)
 	case errors.As(err, &corrupt):

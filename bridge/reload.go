@@ -2,85 +2,85 @@ package bridge
 
 import (
 	"fmt"
-	"reflect"
+	"log/slog"
+	"sync"
 
 	"bridge/policy"
 	"bridge/sandbox"
+	"bridge/upstream"
 )
 
-// take makes a setup the one that holds, and tells whether it wants sandboxes
-// that are not as before.
-func (s *session) take(setup Setup) bool {
-	kept := newKept(setup.Profile, setup.Store, s.log)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	old, before := s.setup, s.kept
-	s.setup, s.kept = setup, kept
-	return old.Profile != nil && (old.Engine != setup.Engine ||
-		!reflect.DeepEqual(before.show(Spec(old.Profile)), kept.show(Spec(setup.Profile))))
+// currentPolicy is the setup that holds now. It may change between two runs.
+type currentPolicy struct {
+	changed  func() (*Setup, error) // as Options.Reload; nil if it never changes
+	reloaded func()                 // called when another policy holds
+	upstream *upstream.Set
+	log      *slog.Logger
+
+	mu     sync.Mutex // guards what follows
+	setup  Setup
+	memory *memory
+	notes  []string // for the next run's report
+}
+
+func newCurrentPolicy(o Options, up *upstream.Set) *currentPolicy {
+	return &currentPolicy{
+		changed: o.Reload, reloaded: func() {}, upstream: up, log: o.Log,
+		setup: o.Setup, memory: newMemory(o.Profile, o.Store, o.Log),
+	}
 }
 
 // profile is the one that holds now.
-func (s *session) profile() *policy.Profile {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.setup.Profile
+func (c *currentPolicy) profile() *policy.Profile {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.setup.Profile
 }
 
-// told are the notes for the next report, once.
-func (s *session) told() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	notes := s.notes
-	s.notes = nil
-	return notes
+// sandbox is what sandboxes are made with now.
+func (c *currentPolicy) sandbox() (sandbox.Engine, sandbox.Spec) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.setup.Engine, c.memory.show(Spec(c.setup.Profile))
 }
 
-// reload takes over what the policy says now, before a run, and returns the
-// profile that the run is under. The caller holds the turn: no run is going on,
-// so that no call is decided twice. A policy that is broken changes nothing.
-func (s *session) reload() *policy.Profile {
-	old := s.profile()
-	if s.changed == nil {
-		return old
+// take is what holds now, for a run, with the notes for its report.
+func (c *currentPolicy) take() (Setup, *memory, []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	notes := c.notes
+	c.notes = nil
+	return c.setup, c.memory, notes
+}
+
+// reload applies what the policy says now, and reports whether it has changed.
+// No run is going on, so no call is decided twice. A policy that is broken
+// changes nothing.
+func (c *currentPolicy) reload() bool {
+	if c.changed == nil {
+		return false
 	}
-	setup, err := s.changed()
+	setup, err := c.changed()
 	switch {
 	case err != nil:
-		s.log.Error("the policy has changed and cannot be used; the one before still holds", "err", err)
-		s.note(fmt.Sprintf("the policy has changed and cannot be used, so that the one before still holds: %v", err))
-		return old
+		c.log.Error("the policy has changed and cannot be used; the one before still holds", "err", err)
+		c.note(fmt.Sprintf("the policy has changed and cannot be used, so that the one before still holds: %v", err))
+		return false
 	case setup == nil:
-		return old
+		return false
 	}
-	s.log.Info("the policy has changed and is in force", "profile", setup.Profile.Name)
-	s.gate.upstream.Update(setup.Servers)
-	renewed := s.take(*setup)
-	s.mu.Lock()
-	used := s.used
-	s.mu.Unlock()
-	if renewed {
-		s.log.Info("the policy's sandbox has changed; the next one is new")
-		s.part((*sandbox.Session).End)
-		if used && setup.Profile.Session.Persist {
-			s.note("the policy has changed what the sandbox is made with")
-		}
-	}
-	if s.reloaded != nil {
-		s.reloaded()
-	}
-	return setup.Profile
+	c.log.Info("the policy has changed and is in force", "profile", setup.Profile.Name)
+	c.upstream.Update(setup.Servers)
+	memory := newMemory(setup.Profile, setup.Store, c.log)
+	c.mu.Lock()
+	c.setup, c.memory = *setup, memory
+	c.mu.Unlock()
+	c.reloaded()
+	return true
 }
 
-func (s *session) note(text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.notes = append(s.notes, VisibleLines(text))
-}
-
-// begin opens the entry of a run, and what its code can keep.
-func (s *session) begin(code string) (*kept, *entry) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.kept, s.audit.begin(s.setup.Audit, s.setup.Profile, code)
+func (c *currentPolicy) note(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.notes = append(c.notes, VisibleLines(text))
 }

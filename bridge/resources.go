@@ -12,7 +12,7 @@ import (
 
 // resources answers with what a server lists of its resources, as far as the
 // profile allows to read it. A server of which it allows nothing is not asked.
-func (g *gate) resources(ctx context.Context, run *record, name string) (any, error) {
+func (g *gate) resources(ctx context.Context, run *run, name string) (any, error) {
 	s, err := g.server(run, name)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (g *gate) resources(ctx context.Context, run *record, name string) (any, er
 }
 
 // resource reads one resource if the policy allows it.
-func (g *gate) resource(ctx context.Context, run *record, name, uri string) (any, error) {
+func (g *gate) resource(ctx context.Context, run *run, name, uri string) (any, error) {
 	if uri == "" {
 		return nil, refuse("invalid", "no URI of a resource")
 	}

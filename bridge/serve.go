@@ -41,7 +41,7 @@ func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		requests: map[string]context.CancelFunc{}, listens: map[string]context.CancelFunc{}, turn: closed(),
 		asked: map[string]chan message{}, gone: make(chan struct{}), reading: make(chan struct{}, 1),
 	}
-	b.session.reloaded = func() { b.addTool(c.server); c.toolsChanged() }
+	b.session.policy.reloaded = func() { b.addTool(c.server); c.toolsChanged() }
 	if err := c.server.RegisterSession(ctx, c); err != nil {
 		return err
 	}

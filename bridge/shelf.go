@@ -3,7 +3,6 @@ package bridge
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -98,37 +97,18 @@ func (s *session) read(ctx context.Context, uri string) ([]mcp.ResourceContents,
 	if err != nil {
 		return nil, fmt.Errorf("resource %q: %w", clip(uri), err)
 	}
-	if item, ok := s.shelf.find(name); ok {
+	if item, ok := s.files.find(name); ok {
 		return contents(uri, item.mime, item.data), nil
 	}
 	file, ok := strings.CutPrefix(name, workspace)
 	if !ok {
 		return nil, fmt.Errorf("resource %q: not there; what a session keeps makes room for what is newer", clip(uri))
 	}
-	data, err := s.file(ctx, file)
+	data, err := s.box.read(ctx, file)
 	if err != nil {
 		return nil, fmt.Errorf("resource %q: %w", clip(uri), err)
 	}
 	return contents(uri, fileType(file), data), nil
-}
-
-// file reads a file of the sandbox that there is.
-func (s *session) file(ctx context.Context, name string) ([]byte, error) {
-	s.mu.Lock()
-	o := s.box
-	s.mu.Unlock()
-	if o == nil || o.ended() {
-		return nil, errors.New("the session has ended, and its files with it")
-	}
-	select {
-	case <-o.done:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	if o.err != nil {
-		return nil, o.err
-	}
-	return o.box.Read(ctx, name)
 }
 
 // contents are data as text if they are, else as base64.

@@ -44,7 +44,7 @@ func (b *Bridge) suspendable(ctx context.Context, r Request, stream Stream) *mcp
 	if b.closed {
 		b.mu.Unlock()
 		cancel()
-		return b.toolResult((&Report{Profile: b.session.profile()}).failed(errors.New("the bridge is closing; nothing ran")))
+		return b.toolResult((&Report{Profile: b.session.policy.profile()}).failed(errClosing))
 	}
 	b.runs.Go(func() {
 		defer cancel()
@@ -138,7 +138,7 @@ func (b *Bridge) resume(ctx context.Context, token string, answers mcp.InputResp
 	delete(b.suspended, token)
 	b.mu.Unlock()
 	if s == nil {
-		return b.toolResult((&Report{Profile: b.session.profile()}).invalid(errors.New("no run waits for this answer: it was given before, or is too late; nothing ran")))
+		return b.toolResult((&Report{Profile: b.session.policy.profile()}).invalid(errors.New("no run waits for this answer: it was given before, or is too late; nothing ran")))
 	}
 	answer := server.ElicitationResponse(answers, confirmID)
 	if answer == nil && !s.over() {

@@ -23,7 +23,7 @@ func (b *Bridge) newServer() *server.MCPServer {
 	s.AddResource(
 		mcp.NewResource(manualURI, "manual", mcp.WithMIMEType("text/markdown")),
 		func(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-			p := b.session.profile()
+			p := b.session.policy.profile()
 			return []mcp.ResourceContents{mcp.TextResourceContents{URI: manualURI, MIMEType: "text/markdown", Text: manual(p, aliased(p))}}, nil
 		})
 	b.addSession(s)
@@ -33,7 +33,7 @@ func (b *Bridge) newServer() *server.MCPServer {
 // addTool has the server list the tool as it is under the profile that holds
 // now.
 func (b *Bridge) addTool(s *server.MCPServer) {
-	p := b.session.profile()
+	p := b.session.policy.profile()
 	s.AddTool(mcp.NewToolWithRawSchema("run_python", description(aliased(p)), schema(p)), b.runPython)
 }
 
@@ -85,7 +85,7 @@ func (b *Bridge) runPython(ctx context.Context, call mcp.CallToolRequest) (*mcp.
 			return nil, err
 		}
 	}
-	p := b.session.profile()
+	p := b.session.policy.profile()
 	r, err := parseRequest(raw, p)
 	if err != nil {
 		return b.toolResult((&Report{Profile: p}).invalid(err)), nil

@@ -16,9 +16,9 @@ import (
 // later on it knows nothing of what comes before.
 var arrows = map[string][]string{
 	".":      {"cli"},
-	"cli":    {"bridge", "harness", "harness/standin", "policy", "sandbox", "sandbox/container", "sandbox/engines", "sandbox/native", "store", "upstream", "upstream/clients"},
-	"bridge": {"bridge/toon", "policy", "sandbox", "store", "upstream"},
-	"policy": {"policies"},
+	"cli":    {"bridge", "definition", "harness", "harness/standin", "policy", "sandbox", "sandbox/container", "sandbox/engines", "sandbox/native", "store", "upstream", "upstream/clients"},
+	"bridge": {"bridge/toon", "definition", "policy", "sandbox", "store", "upstream"},
+	"policy": {"definition", "policies"},
 	// Writes docs/policy.md, and is in no binary of ours.
 	"policy/manual": {"policy"},
 	// What the engines that run containers share; the engines; the list of them.
@@ -27,9 +27,9 @@ var arrows = map[string][]string{
 	"sandbox/native":    {"sandbox", "sandbox/native/stage"},
 	"sandbox/podman":    {"sandbox", "sandbox/container", "sandbox/reaper"},
 	"sandbox/engines":   {"sandbox", "sandbox/container", "sandbox/docker", "sandbox/native", "sandbox/podman"},
-	"upstream":          {"upstream/keeper"},
+	"upstream":          {"definition", "upstream/keeper"},
 	// Where servers are found; what starts them does not know it.
-	"upstream/clients": {"upstream"},
+	"upstream/clients": {"definition", "upstream"},
 	// Test and measure them, and are in no binary of ours.
 	"sandbox/enginetest": {"sandbox"},
 	"harness/bench":      {"policy", "sandbox", "sandbox/container", "sandbox/engines", "sandbox/native"},

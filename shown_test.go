@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"bridge/definition"
 	"bridge/policy"
 )
 
@@ -22,7 +23,7 @@ type toolList struct {
 }
 
 // isOf tells whether the list is of the server that a policy defines.
-func (l toolList) isOf(s policy.Server) bool {
+func (l toolList) isOf(s definition.Server) bool {
 	return s.URL == l.Server || slices.Contains(s.Args, l.Server)
 }
 
@@ -101,8 +102,8 @@ func vetReal(t *testing.T, text string, lists []toolList) {
 		servers := profile.Servers
 		if len(profile.Discover) > 0 {
 			servers = append(servers,
-				policy.Server{Name: "github", Args: []string{"@modelcontextprotocol/server-github"}},
-				policy.Server{Name: "docs", Args: []string{"@upstash/context7-mcp"}})
+				definition.Server{Name: "github", Args: []string{"@modelcontextprotocol/server-github"}},
+				definition.Server{Name: "docs", Args: []string{"@upstash/context7-mcp"}})
 		}
 		for _, s := range servers {
 			i := slices.IndexFunc(lists, func(l toolList) bool { return l.isOf(s) })

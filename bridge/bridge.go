@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"bridge/definition"
 	"bridge/policy"
 	"bridge/sandbox"
 	"bridge/store"
@@ -23,7 +24,7 @@ import (
 type Setup struct {
 	Profile *policy.Profile
 	Engine  sandbox.Engine
-	Servers []upstream.Definition
+	Servers []definition.Server
 	Store   *store.Store // nil: code can keep nothing
 	Audit   *store.Log   // nil: nothing is written down
 }

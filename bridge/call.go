@@ -126,7 +126,7 @@ func (g *gate) try(ctx context.Context, run *run, a *attempt) (json.RawMessage, 
 		return nil, err
 	}
 	defer leave()
-	if asks(a.rule) { // the server may have changed its word while the call waited
+	if a.rule.NeedsDefinition() { // the server may have changed its word while the call waited
 		if err := g.known(ctx, run, a); err != nil {
 			return nil, err
 		}

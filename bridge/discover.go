@@ -2,23 +2,18 @@ package bridge
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"sync"
 
+	"bridge/definition"
 	"bridge/policy"
 	"bridge/upstream"
 )
 
-// aliasedTool is a tool as code sees it.
-type aliasedTool struct {
-	Name         string          `json:"name"`
-	Alias        string          `json:"alias"`
-	Title        string          `json:"title,omitempty"`
-	Description  string          `json:"description,omitempty"`
-	InputSchema  json.RawMessage `json:"inputSchema,omitempty"`
-	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
-	Annotations  json.RawMessage `json:"annotations,omitempty"`
+// listedTool is a tool as code sees it.
+type listedTool struct {
+	definition.Tool
+	Alias string `json:"alias"`
 }
 
 // tools answers with the tools of one server that the profile allows. Asked
@@ -90,10 +85,10 @@ func (g *gate) tool(ctx context.Context, run *run, name, tool string) (any, erro
 // view is the tools of a server as a profile shows them. It is worked out once
 // for each catalog, however often code asks.
 type view struct {
-	catalog []upstream.Tool // that it is of
+	catalog []definition.Tool // that it is of
 	profile *policy.Profile
 	aliases map[string]string // of all tools
-	tools   []aliasedTool     // that are allowed
+	tools   []listedTool      // that are allowed
 	index   *upstream.Index   // of these; nil until it is searched
 }
 
@@ -108,7 +103,7 @@ func (v *view) lists(tool string) bool {
 }
 
 // viewed gives the view of a catalog when it is its turn to.
-func (g *gate) viewed(ctx context.Context, run *run, s mount, tools []upstream.Tool) (*view, error) {
+func (g *gate) viewed(ctx context.Context, run *run, s mount, tools []definition.Tool) (*view, error) {
 	leave, err := enter(ctx, g.work)
 	if err != nil {
 		return nil, err
@@ -120,7 +115,7 @@ func (g *gate) viewed(ctx context.Context, run *run, s mount, tools []upstream.T
 // view gives the view of a catalog. The caller holds work. A tool that is not
 // what its rule wants it to be is not in it; why, is told to whoever asks for
 // it.
-func (g *gate) view(ctx context.Context, run *run, s mount, tools []upstream.Tool) (*view, error) {
+func (g *gate) view(ctx context.Context, run *run, s mount, tools []definition.Tool) (*view, error) {
 	if v := g.views[s.Name]; v != nil && v.profile == run.profile && same(v.catalog, tools) {
 		return v, nil
 	}
@@ -129,7 +124,7 @@ func (g *gate) view(ctx context.Context, run *run, s mount, tools []upstream.Too
 		names = append(names, t.Name)
 	}
 	// Aliases are of all tools: allowing one more must not rename another.
-	v := &view{catalog: tools, profile: run.profile, aliases: upstream.ToolAliases(names), tools: []aliasedTool{}}
+	v := &view{catalog: tools, profile: run.profile, aliases: upstream.ToolAliases(names), tools: []listedTool{}}
 	for _, t := range tools {
 		if ctx.Err() != nil {
 			return nil, refuse("server", "the run was stopped")
@@ -138,10 +133,7 @@ func (g *gate) view(ctx context.Context, run *run, s mount, tools []upstream.Too
 		if !ok || g.fits(run.profile, s.Name, rule, t) != nil {
 			continue
 		}
-		v.tools = append(v.tools, aliasedTool{
-			Name: t.Name, Alias: v.aliases[t.Name], Title: t.Title, Description: t.Description,
-			InputSchema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: t.Annotations,
-		})
+		v.tools = append(v.tools, listedTool{t, v.aliases[t.Name]})
 	}
 	maps.DeleteFunc(g.views, func(_ string, old *view) bool { return old.profile != run.profile })
 	g.views[s.Name] = v
@@ -149,22 +141,15 @@ func (g *gate) view(ctx context.Context, run *run, s mount, tools []upstream.Too
 }
 
 // same tells whether two catalogs are one: they are never changed.
-func same(a, b []upstream.Tool) bool {
+func same(a, b []definition.Tool) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// hit is one tool that a search found.
-type hit struct {
-	Server       string          `json:"server"`
-	ServerAlias  string          `json:"serverAlias"`
-	Tool         string          `json:"tool"`
-	ToolAlias    string          `json:"toolAlias"`
-	Title        string          `json:"title,omitempty"`
-	Description  string          `json:"description,omitempty"`
-	InputSchema  json.RawMessage `json:"inputSchema,omitempty"`
-	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
-	Annotations  json.RawMessage `json:"annotations,omitempty"`
-	Score        float64         `json:"score"`
+// foundTool is one tool that a search found.
+type foundTool struct {
+	Server mount   `json:"server"`
+	Score  float64 `json:"score"`
+	listedTool
 }
 
 const (
@@ -188,7 +173,7 @@ func (g *gate) search(ctx context.Context, run *run, query string, limit int, on
 		return nil, err
 	}
 	defer done()
-	catalogs := make([][]upstream.Tool, len(servers))
+	catalogs := make([][]definition.Tool, len(servers))
 	errs := make([]error, len(servers))
 	var wg sync.WaitGroup
 	for i, s := range servers {
@@ -224,30 +209,23 @@ func (g *gate) search(ctx context.Context, run *run, query string, limit int, on
 	if err != nil {
 		return nil, refuse("server", "the run was stopped")
 	}
-	hits := []hit{}
+	hits := []foundTool{}
 	for _, h := range found {
 		s, _ := find(servers, h.Server)
-		t := h.Tool
-		hits = append(hits, hit{
-			Server: s.Name, ServerAlias: s.Alias, Tool: t.Name, ToolAlias: g.views[s.Name].aliases[t.Name], Title: t.Title, Description: t.Description,
-			InputSchema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: t.Annotations, Score: h.Score,
-		})
+		hits = append(hits, foundTool{s, h.Score, listedTool{h.Tool, g.views[s.Name].aliases[h.Tool.Name]}})
 	}
 	return map[string]any{"hits": hits, "unavailable": unavailable}, nil
 }
 
 // indexed gives the view of a catalog with its index. The caller holds work.
-func (g *gate) indexed(ctx context.Context, run *run, s mount, tools []upstream.Tool) (*view, error) {
+func (g *gate) indexed(ctx context.Context, run *run, s mount, tools []definition.Tool) (*view, error) {
 	v, err := g.view(ctx, run, s, tools)
 	if err != nil || v.index != nil {
 		return v, err
 	}
 	entries := make([]upstream.Entry, len(v.tools))
 	for i, t := range v.tools {
-		entries[i] = upstream.Entry{Server: s.Name, Tool: upstream.Tool{
-			Name: t.Name, Title: t.Title, Description: t.Description,
-			InputSchema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: t.Annotations,
-		}}
+		entries[i] = upstream.Entry{Server: s.Name, Tool: t.Tool}
 	}
 	if v.index, err = upstream.NewIndex(ctx, entries, maxWords/len(run.mounted)); err != nil {
 		return nil, refuse("server", "the run was stopped")

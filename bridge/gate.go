@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"bridge/definition"
 	"bridge/policy"
 	"bridge/sandbox"
 	"bridge/upstream"
@@ -21,7 +22,7 @@ type gate struct {
 	upstream *upstream.Set
 	log      *slog.Logger
 	budget   budget
-	told     sync.Map // tools that are not as they were pinned, by server and name: what was logged
+	logged   sync.Map // tools that have changed since they were pinned, by server and name
 
 	searches chan struct{} // one slot for each search that may be under way at once
 	lists    chan struct{} // held by the list of resources that is being made, or waits for the session
@@ -196,7 +197,7 @@ func (g *gate) misspelt(ctx context.Context, run *run, s mount, tool string) err
 }
 
 // notFound words that a server does not have a tool.
-func (g *gate) notFound(ctx context.Context, run *run, s mount, tool string, tools []upstream.Tool) error {
+func (g *gate) notFound(ctx context.Context, run *run, s mount, tool string, tools []definition.Tool) error {
 	leave, err := enter(ctx, g.work)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"bridge/definition"
 	"bridge/policy"
 	"bridge/upstream"
 	"bridge/upstream/clients"
@@ -56,13 +57,9 @@ func (c *choice) discover(p *policy.Profile) (*policy.Profile, error) {
 	}
 	d.seen = d.fingerprint()
 	d.found, d.warnings = clients.Find(p.Discover, clients.Options{AllowSelf: allow})
-	list := make([]policy.Server, len(d.found))
-	for i, f := range d.found {
-		list[i] = policy.Server{
-			Name: f.Name, Description: f.Description, Command: f.Command, Args: f.Args, Env: f.Env, EnvFile: f.EnvFile,
-			Cwd: f.Cwd, URL: f.URL, Headers: f.Headers, Transport: f.Transport,
-			StartTimeout: f.StartTimeout, CallTimeout: f.CallTimeout,
-		}
+	var list []definition.Server
+	for _, f := range d.found {
+		list = append(list, f.Server)
 	}
 	if dir, ok := c.standIns(); ok {
 		list = append(list, standingFound(dir)...)
@@ -165,7 +162,7 @@ func (d *discovery) outdated() bool {
 		return false
 	}
 	found, warnings := clients.Find(d.sources, clients.Options{AllowSelf: d.allowSelf})
-	if !slices.EqualFunc(found, d.found, func(a, b clients.Found) bool { return reflect.DeepEqual(a.Definition, b.Definition) }) ||
+	if !slices.EqualFunc(found, d.found, func(a, b clients.Found) bool { return reflect.DeepEqual(a.Server, b.Server) }) ||
 		!slices.EqualFunc(warnings, d.warnings, func(a, b clients.Warning) bool { return a.Message == b.Message && a.Pos.File == b.Pos.File }) {
 		return true
 	}

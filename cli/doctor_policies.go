@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"bridge/definition"
 	"bridge/policy"
 	"bridge/upstream"
 )
@@ -49,7 +50,7 @@ func (c *choice) examinePolicies() (*policy.Profile, []check) {
 		checks = append(checks, check{"profile", warn, all, lessOpen})
 	}
 	checks = append(checks, c.discovery.examine()...)
-	for _, d := range definitions(p) {
+	for _, d := range p.Servers {
 		checks = append(checks, examineServer(d, c.discovery.place(d.Name)))
 	}
 	return p, checks
@@ -58,7 +59,7 @@ func (c *choice) examinePolicies() (*policy.Profile, []check) {
 // examineServer looks for what a server is started with, or where it is. It
 // does not start it. One that was found is at a place in a client's
 // configuration, and that it cannot be started is no fault of the policy's.
-func examineServer(d upstream.Definition, place string) check {
+func examineServer(d definition.Server, place string) check {
 	what := fmt.Sprintf("server %q", d.Name)
 	path, err := upstream.Locate(d)
 	switch {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"bridge/upstream"
+	"bridge/definition"
 )
 
 // hidden is what of the definitions of servers is not written down, because it may
@@ -53,7 +53,7 @@ var (
 )
 
 // newHidden knows which variables the definitions refer to already.
-func newHidden(defs []upstream.Definition) *hidden {
+func newHidden(defs []definition.Server) *hidden {
 	h := &hidden{values: map[string]string{}}
 	for _, m := range referred.FindAllStringSubmatch(fmt.Sprint(defs), -1) {
 		h.values[m[1]] = m[0]
@@ -63,7 +63,7 @@ func newHidden(defs []upstream.Definition) *hidden {
 
 // definition is the server's without what may be secret, and the variables that
 // stand for that.
-func (h *hidden) definition(d upstream.Definition) (upstream.Definition, []string) {
+func (h *hidden) definition(d definition.Server) (definition.Server, []string) {
 	h.server, h.wanted = d.Name, nil
 	d.Args, d.URL = h.arguments(d.Args), h.address(d.URL)
 	if words := strings.Fields(d.Command); len(words) > 1 && !plain("", d.Command) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"bridge/upstream"
+	"bridge/definition"
 )
 
 // What a definition may hold, and what is written down of it.
@@ -56,7 +56,7 @@ func TestHidden(t *testing.T) {
 		{"command", "npx -y x --api-key abc", "npx -y x --api-key ${S_API_KEY}"},
 		{"command", "/opt/My Program/run", "/opt/My Program/run"},
 	} {
-		d := upstream.Definition{Name: "s"}
+		d := definition.Server{Name: "s"}
 		kind, name, _ := strings.Cut(c.what, " ")
 		switch kind {
 		case "env":
@@ -70,7 +70,7 @@ func TestHidden(t *testing.T) {
 		case "args":
 			d.Args = strings.Split(c.value, "|")
 		}
-		got, wanted := newHidden([]upstream.Definition{d}).definition(d)
+		got, wanted := newHidden([]definition.Server{d}).definition(d)
 		text := got.Command + got.Env[name] + got.Headers[name] + got.URL + strings.Join(got.Args, "|")
 		if text != c.want {
 			t.Errorf("%s %q is written as %q, not as %q", c.what, c.value, text, c.want)
@@ -86,11 +86,11 @@ func TestHidden(t *testing.T) {
 // One variable stands for one value, whoever has it.
 func TestHiddenNames(t *testing.T) {
 	os.Unsetenv("TOKEN")
-	var defs []upstream.Definition
+	var defs []definition.Server
 	for _, token := range []string{"a", "b", "a", "${TOKEN}"} {
-		defs = append(defs, upstream.Definition{Name: fmt.Sprint("s", len(defs)), Env: map[string]string{"KEY": token}})
+		defs = append(defs, definition.Server{Name: fmt.Sprint("s", len(defs)), Env: map[string]string{"KEY": token}})
 	}
-	defs = append(defs, upstream.Definition{Name: "天气", Env: map[string]string{"TOKEN": "c", "9": "d"}})
+	defs = append(defs, definition.Server{Name: "天气", Env: map[string]string{"TOKEN": "c", "9": "d"}})
 	h := newHidden(defs)
 	var got []string
 	for _, d := range defs {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"bridge/definition"
 	"bridge/policy"
 	"bridge/upstream"
 	"bridge/upstream/clients"
@@ -95,13 +96,13 @@ func (i *initial) policy(ctx context.Context) (string, error) {
 	for _, w := range warnings {
 		log.Warn(w.String())
 	}
-	defs := make([]upstream.Definition, len(found))
+	defs := make([]definition.Server, len(found))
 	for n, f := range found {
-		defs[n] = f.Definition
+		defs[n] = f.Server
 	}
 	servers := upstream.New(defs, log)
 	defer servers.Close()
-	tools := make([][]upstream.Tool, len(found))
+	tools := make([][]definition.Tool, len(found))
 	errs := make([]error, len(found))
 	var wg sync.WaitGroup
 	for n, f := range found {
@@ -124,9 +125,9 @@ func (i *initial) policy(ctx context.Context) (string, error) {
 
 // mounted is a server that was found, and its tools. Where nothing of it is
 // allowed, it is a comment.
-func (i *initial) mounted(f clients.Found, hidden *hidden, tools []upstream.Tool, err error) string {
+func (i *initial) mounted(f clients.Found, hidden *hidden, tools []definition.Tool, err error) string {
 	about := "From " + said(atHome(f.Source.String()), 400) + "."
-	def, wanted := hidden.definition(f.Definition)
+	def, wanted := hidden.definition(f.Server)
 	if len(wanted) > 0 {
 		about += " It wants " + strings.Join(wanted, ", ") + " in the bridge's environment."
 	}
@@ -166,7 +167,7 @@ func (i *initial) mounted(f clients.Found, hidden *hidden, tools []upstream.Tool
 }
 
 // define writes down a server.
-func define(b *strings.Builder, d upstream.Definition) {
+func define(b *strings.Builder, d definition.Server) {
 	fmt.Fprintf(b, "servers: %s: {\n", policy.Label(d.Name))
 	field := func(name, value string) {
 		if value != "" {
@@ -211,7 +212,7 @@ func atHome(path string) string {
 }
 
 // readOnly reports whether the tool can be called, and the server says that it changes nothing.
-func readOnly(t upstream.Tool) bool {
+func readOnly(t definition.Tool) bool {
 	var hints struct {
 		ReadOnly bool `json:"readOnlyHint"`
 	}

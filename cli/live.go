@@ -11,17 +11,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bridge/bridge"
+	"bridge/definition"
 	"bridge/policy"
 	"bridge/upstream"
 )
 
 // A liveServer is a server as vet has started it.
 type liveServer struct {
-	definition upstream.Definition
+	definition definition.Server
 	place      string // where it was found, if it is not the policy's own
 	state      string // the folder with the logins
-	tools      []upstream.Tool
+	tools      []definition.Tool
 	reads      bool                // a profile has rules for its resources
 	resources  *upstream.Resources // nil if none has
 	err        error
@@ -86,7 +86,7 @@ func startAll(ctx context.Context, servers map[string]*liveServer, log *slog.Log
 	var work sync.WaitGroup
 	for _, s := range servers {
 		work.Go(func() {
-			set := upstream.New([]upstream.Definition{s.definition}, log)
+			set := upstream.New([]definition.Server{s.definition}, log)
 			defer set.Close()
 			if s.state != "" {
 				set.Keep(s.state)
@@ -110,15 +110,7 @@ func (s *liveServer) findings(p *policy.Policy, profile *policy.Profile) []findi
 		}
 		return []finding{found(policy.Error{Pos: at, Path: path, Message: strings.Join(strings.Fields(s.err.Error()), " ")}, "error")}
 	}
-	tools := make([]policy.Tool, len(s.tools))
-	byName := map[string]upstream.Tool{}
-	for i, t := range s.tools {
-		tools[i] = policy.Tool{Name: t.Name, Input: t.InputSchema}
-		byName[t.Name] = t
-	}
-	mistakes, warnings := profile.Live(name, tools, func(tool string, r policy.Rule) (field, why string) {
-		return bridge.Unfit(byName[tool], r)
-	})
+	mistakes, warnings := profile.Live(name, s.tools)
 	var list []finding
 	for _, m := range mistakes {
 		list = append(list, found(m, "error"))

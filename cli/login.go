@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"bridge/definition"
 	"bridge/policy"
 	"bridge/upstream"
 )
@@ -53,7 +54,7 @@ func (c *choice) login(name string, o upstream.LoginOptions, wait time.Duration)
 	case err != nil:
 		return err
 	}
-	var def *upstream.Definition
+	var def *definition.Server
 	var names []string
 	servers, err := c.servers(p)
 	if err != nil {

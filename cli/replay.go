@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"bridge/definition"
 	"bridge/policy"
 )
 
@@ -296,7 +297,7 @@ func (r *replay) under(path string, line int, l logged) *policy.Profile {
 	}
 	if p != nil && len(p.Discover) > 0 {
 		// What was discovered then is in the log, by its name.
-		p = p.WithServers([]policy.Server{{Name: l.Server}})
+		p = p.WithServers([]definition.Server{{Name: l.Server}})
 	}
 	r.profiles[name] = p
 	return p

@@ -15,7 +15,6 @@ import (
 
 	"bridge/bridge"
 	"bridge/policy"
-	"bridge/upstream"
 )
 
 func newServe(containerfile []byte) *cobra.Command {
@@ -109,18 +108,4 @@ func (c *choice) bridge(level slog.Level) (*bridge.Bridge, func(), error) {
 			p.flush()
 		}
 	}, nil
-}
-
-// definitions are the servers that a profile mounts, as package upstream
-// wants them.
-func definitions(p *policy.Profile) []upstream.Definition {
-	var list []upstream.Definition
-	for _, s := range p.Servers {
-		list = append(list, upstream.Definition{
-			Name: s.Name, Description: s.Description, Command: s.Command, Args: s.Args, Env: s.Env,
-			EnvFile: s.EnvFile, Cwd: s.Cwd, URL: s.URL, Headers: s.Headers, Transport: s.Transport,
-			StartTimeout: s.StartTimeout, CallTimeout: s.CallTimeout,
-		})
-	}
-	return list
 }

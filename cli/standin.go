@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"bridge/definition"
 	"bridge/harness/standin"
 	"bridge/policy"
-	"bridge/upstream"
 )
 
 // The words of the command line that put stand-ins in the place of servers.
@@ -51,8 +51,8 @@ func (c *choice) standing(p *policy.Profile) (*policy.Profile, error) {
 
 // servers are the definitions of what is started for the servers of a profile:
 // in a scenario, of what stands in for them.
-func (c *choice) servers(p *policy.Profile) ([]upstream.Definition, error) {
-	servers := definitions(p)
+func (c *choice) servers(p *policy.Profile) ([]definition.Server, error) {
+	servers := p.Servers
 	dir, ok := c.standIns()
 	if !ok {
 		return servers, nil
@@ -65,9 +65,9 @@ func (c *choice) servers(p *policy.Profile) ([]upstream.Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := make([]upstream.Definition, len(servers))
+	list := make([]definition.Server, len(servers))
 	for i, s := range servers {
-		list[i] = upstream.Definition{
+		list[i] = definition.Server{
 			Name: s.Name, Description: s.Description, StartTimeout: s.StartTimeout, CallTimeout: s.CallTimeout,
 		}
 		file := standin.Find(dir, s.Name)
@@ -99,10 +99,10 @@ func standingFolders(scenario string, mounts []policy.Folder) ([]policy.Folder, 
 
 // standingFound are the servers that a profile which looks for them finds in a
 // scenario: those that it has stand-ins for.
-func standingFound(dir string) []policy.Server {
-	var list []policy.Server
+func standingFound(dir string) []definition.Server {
+	var list []definition.Server
 	for _, name := range standin.Servers(dir) {
-		list = append(list, policy.Server{Name: name, Command: standInCommand})
+		list = append(list, definition.Server{Name: name, Command: standInCommand})
 	}
 	return list
 }

@@ -112,8 +112,8 @@ func (l *loader) crossAudit(audit setting, path []string) {
 // crossEngine finds fields that the engine which the profile names does not have.
 func (l *loader) crossEngine(profile setting, path []string) {
 	engine := profile.field("engine").text()
-	if engine == "" {
-		return
+	if !slices.Contains(Engines(), engine) {
+		return // none is named, or it is refused by itself
 	}
 	for _, field := range schemaEngines().fields {
 		f, at := profile.field(field.name), append(slices.Clone(path), field.name)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"bridge/definition"
+
 	"cuelang.org/go/cue"
 )
 
@@ -89,7 +91,7 @@ func (s setting) truth() bool {
 // policy is what the policy says, in which there is no mistake.
 func (l *loader) policy() *Policy {
 	p := &Policy{profiles: map[string]*Profile{}}
-	servers := map[string]Server{}
+	servers := map[string]definition.Server{}
 	all := setting{l.user, l.defaults}
 	for name := range fields(l.user, "servers") {
 		s := all.field("servers").field(name)
@@ -102,9 +104,9 @@ func (l *loader) policy() *Policy {
 	return p
 }
 
-func server(name string, s setting) Server {
+func server(name string, s setting) definition.Server {
 	timeout := s.field("timeout")
-	server := Server{
+	server := definition.Server{
 		Name:         name,
 		Description:  s.field("description").text(),
 		Command:      s.field("command").text(),
@@ -132,7 +134,7 @@ func texts(v cue.Value, name string) map[string]string {
 	return m
 }
 
-func (l *loader) profile(name string, s setting, servers map[string]Server) *Profile {
+func (l *loader) profile(name string, s setting, servers map[string]definition.Server) *Profile {
 	limits, timeout, session := s.field("limits"), s.field("timeout"), s.field("session")
 	audit, memory := s.field("audit"), s.field("memory")
 	p := &Profile{
@@ -185,7 +187,7 @@ func (l *loader) profile(name string, s setting, servers map[string]Server) *Pro
 	return p
 }
 
-func byName(a, b Server) int { return strings.Compare(a.Name, b.Name) }
+func byName(a, b definition.Server) int { return strings.Compare(a.Name, b.Name) }
 
 func folders(s setting) []Folder {
 	var list []Folder

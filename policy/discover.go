@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"bridge/definition"
+
 	"cuelang.org/go/cue"
 )
 
@@ -18,7 +20,7 @@ type finder struct {
 // WithServers is the profile with those of the servers found that its servers
 // name, or have a pattern for, and that the policy does not define itself. Of
 // several with one name it takes the first.
-func (p *Profile) WithServers(found []Server) *Profile {
+func (p *Profile) WithServers(found []definition.Server) *Profile {
 	q := *p
 	q.Servers = slices.Clone(p.Servers)
 	q.allow = maps.Clone(p.allow)

@@ -1,34 +1,25 @@
 package policy
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
+	"bridge/definition"
+
 	"cuelang.org/go/cue"
 )
 
-// A Tool is one that a server has.
-type Tool struct {
-	Name  string
-	Input json.RawMessage // the JSON schema of its arguments
-}
-
-// Unfit says what of a tool, as its server describes it, is not as a rule wants
-// it: the rule's field, and why. It says nothing of a tool that is.
-type Unfit func(tool string, r Rule) (field, why string)
-
-// Live holds the profile's rules for a server against the tools that it has.
-// The mistakes are rules that allow nothing, or not what they say; what may be
-// meant is among the warnings.
-func (p *Profile) Live(server string, tools []Tool, unfit Unfit) (mistakes, warnings []Error) {
+// Live compares the profile's rules for a server with the tools that it has. The
+// mistakes are rules that allow nothing, or not what they say; what may be meant
+// is among the warnings.
+func (p *Profile) Live(server string, tools []definition.Tool) (mistakes, warnings []Error) {
 	m, ok := p.allow[server]
 	if !ok || m.merger == nil {
 		return nil, nil
 	}
 	v := &live{
-		loader: m.merger.loader, mount: m, tools: tools, unfit: unfit, rules: map[string]ruling{},
+		loader: m.merger.loader, mount: m, tools: tools, rules: map[string]ruling{},
 		path: []string{"profiles", p.Name, "servers", server, "tools"},
 	}
 	for _, t := range tools {
@@ -52,8 +43,7 @@ func (p *Profile) Live(server string, tools []Tool, unfit Unfit) (mistakes, warn
 type live struct {
 	*loader
 	mount *mount
-	tools []Tool
-	unfit Unfit
+	tools []definition.Tool
 	rules map[string]ruling // that hold for the tools
 	path  []string
 
@@ -70,7 +60,7 @@ func (v *live) say(list *Errors, at Pos, path []string, format string, args ...a
 func (v *live) name(name string) {
 	rule := v.mount.names[name]
 	var all []string
-	i := slices.IndexFunc(v.tools, func(t Tool) bool { return t.Name == name })
+	i := slices.IndexFunc(v.tools, func(t definition.Tool) bool { return t.Name == name })
 	if i < 0 {
 		for _, t := range v.tools {
 			all = append(all, t.Name)
@@ -83,19 +73,19 @@ func (v *live) name(name string) {
 	if !value.Exists() {
 		value = tools.LookupPath(cue.MakePath(cue.Str(name).Optional()))
 	}
-	if field, why := v.unfit(name, rule.Rule); why != "" && rule.bad == "" {
+	if misfit := rule.Fits(v.tools[i]); misfit != nil && rule.bad == "" {
 		at := rule.Pos
-		if f := lookup(value, field); f.Exists() {
+		if f := lookup(value, misfit.Field); f.Exists() {
 			at = valuePos(f)
 		}
-		v.say(&v.mistakes, at, []string{name, field}, "%s", why)
+		v.say(&v.mistakes, at, []string{name, misfit.Field}, "%s", misfit.Why)
 	}
 	v.arguments(name, value, v.tools[i:i+1], true)
 }
 
 // pattern vets the rule of all tools that it matches.
 func (v *live) pattern(p *pattern) {
-	var matched []Tool
+	var matched []definition.Tool
 	fits, whys := false, []string{}
 	for _, t := range v.tools {
 		rule, ok := v.rules[t.Name]
@@ -106,9 +96,11 @@ func (v *live) pattern(p *pattern) {
 		if _, named := v.mount.names[t.Name]; rule.bad != "" && !named && rule.Pos == p.Pos {
 			v.say(&v.warnings, p.Pos, []string{p.written}, "%s is denied: %s", t.Name, rule.bad)
 		}
-		_, why := v.unfit(t.Name, rule.Rule)
-		fits = fits || why == ""
-		whys = append(whys, t.Name+": "+why)
+		if misfit := rule.Fits(t); misfit != nil {
+			whys = append(whys, t.Name+": "+misfit.Why)
+		} else {
+			fits = true
+		}
 	}
 	if len(matched) == 0 {
 		v.say(&v.warnings, p.Pos, []string{p.written}, "no tool of the server matches this pattern")

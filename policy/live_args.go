@@ -7,17 +7,19 @@ import (
 	"slices"
 	"strings"
 
+	"bridge/definition"
+
 	"cuelang.org/go/cue"
 )
 
 // arguments holds what a rule says of arguments against those that the tools
 // have. A rule for several tools is mistaken only in what is so for each. Of a
 // tool's own rule, what a pattern adds is the pattern's.
-func (v *live) arguments(rule string, value cue.Value, tools []Tool, own bool) {
+func (v *live) arguments(rule string, value cue.Value, tools []definition.Tool, own bool) {
 	var common []issue
 	for i, t := range tools {
 		var schema map[string]any
-		if json.Unmarshal(t.Input, &schema) != nil {
+		if json.Unmarshal(t.InputSchema, &schema) != nil {
 			return
 		}
 		c := argumentCheck{live: v, root: schema, own: own}

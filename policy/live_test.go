@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"bridge/definition"
 )
 
 // Schemas that say little, or refer to each other, are read as far as they go.
@@ -33,7 +35,7 @@ args.b: it is never met: the argument is <=2.5`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := profile(t, "servers: s: command: \"s\"\nprofiles: p: servers: s: tools: t: args: {"+c.args+"}\n")
-			mistakes, warnings := p.Live("s", []Tool{{"t", json.RawMessage(c.schema)}}, func(string, Rule) (string, string) { return "", "" })
+			mistakes, warnings := p.Live("s", []definition.Tool{{Name: "t", InputSchema: json.RawMessage(c.schema)}})
 			var got []string
 			for _, m := range append(mistakes, warnings...) {
 				got = append(got, strings.TrimPrefix(m.Path, "profiles.p.servers.s.tools.t.")+": "+m.Message)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"bridge/definition"
 )
 
 // The embedded policies have no mistakes, mount nothing, and are what the
@@ -96,7 +98,7 @@ servers: off: {url: "http://[::1]:80", transport: "sse", disabled: true}
 				Audit:   Audit{false, false, true, true, 8 << 20, true},
 				Memory:  Memory{"readOnly", 1 << 20, 5},
 				State:   "~/state", Format: "toon",
-				Servers: []Server{
+				Servers: []definition.Server{
 					{Name: "a", Command: "c", Env: map[string]string{}, StartTimeout: 30 * time.Second, CallTimeout: 60 * time.Second},
 					{Name: "s", Description: "d", Command: "c", Args: []string{"a", "b"}, Env: map[string]string{"K": "${V}"}, EnvFile: "/w/.env", Cwd: "/w",
 						StartTimeout: 2500 * time.Millisecond, CallTimeout: 90 * time.Second},

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"bridge/definition"
 )
 
 // A Policy is what a set of policy files says. It does not change once
@@ -104,10 +106,10 @@ type Profile struct {
 	Budget      Budget // of all calls
 	Audit       Audit
 	Memory      Memory
-	State       string   // folder of what outlives sessions, which may begin with ~/; "" is the user's own
-	Format      string   // of results: "compact", "toon" or "json"
-	Discover    []string // where to find servers that the policy does not define
-	Servers     []Server // those that it mounts, sorted by name
+	State       string              // folder of what outlives sessions, which may begin with ~/; "" is the user's own
+	Format      string              // of results: "compact", "toon" or "json"
+	Discover    []string            // where to find servers that the policy does not define
+	Servers     []definition.Server // those that it mounts, sorted by name
 
 	allow  map[string]*mount // by the server that each is of
 	finder *finder           // mounts what is discovered; nil without Discover
@@ -176,23 +178,6 @@ type Memory struct {
 	Mode  string // "on", "readOnly" or "off"
 	Bytes int64
 	Keys  int
-}
-
-// A Server is an MCP server as the policy defines it, by Command or by URL.
-// Values of Env and Headers may hold ${NAME}, which Load does not expand.
-type Server struct {
-	Name         string
-	Description  string
-	Command      string
-	Args         []string
-	Env          map[string]string
-	EnvFile      string
-	Cwd          string
-	URL          string
-	Headers      map[string]string
-	Transport    string // of URL: "http" or "sse"
-	StartTimeout time.Duration
-	CallTimeout  time.Duration
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"bridge/definition"
 )
 
 const budgets = `
@@ -132,7 +134,7 @@ profiles: p: {
 	if got := names(p); got != "own" {
 		t.Errorf("at first: %s", got)
 	}
-	found := []Server{
+	found := []definition.Server{
 		{Name: "own", Command: "evil"}, {Name: "off"}, {Name: "wiki"}, {Name: "named", Command: "first"}, {Name: "named", Command: "second"},
 		{Name: "github", StartTimeout: 5}, {Name: "git.hub"}, {Name: "gitlab"}, {Name: "bad-hub-bad"}, {Name: "bad"}, {Name: "hub-hub"},
 	}

@@ -62,7 +62,7 @@ func (toy *toy) serve(ctx context.Context, method string, params json.RawMessage
 		return map[string]any{"server": toyServers[0], "tools": json.RawMessage(toyTools)}, nil
 	case "search":
 		return map[string]any{"hits": []any{map[string]any{
-			"server": "my-server", "serverAlias": "my_server", "tool": "raw-name", "toolAlias": "raw_name",
+			"server": sandbox.Server{Name: "my-server", Alias: "my_server"}, "name": "raw-name", "alias": "raw_name",
 			"description": fmt.Sprintf("%s %d", p.Query, p.Limit), "score": 1.5, "inputSchema": json.RawMessage(`{"type":"object"}`),
 		}}}, nil
 	case "call":

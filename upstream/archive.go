@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"bridge/definition"
 )
 
 // archive is a folder in which catalogs are kept from one bridge to the next, a
@@ -27,18 +29,8 @@ const (
 
 // kept is the content of a file.
 type kept struct {
-	Server string     `json:"server"`
-	Tools  []keptTool `json:"tools"`
-}
-
-type keptTool struct {
-	Name         string          `json:"name"`
-	Title        string          `json:"title,omitempty"`
-	Description  string          `json:"description,omitempty"`
-	InputSchema  json.RawMessage `json:"inputSchema,omitempty"`
-	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
-	Annotations  json.RawMessage `json:"annotations,omitempty"`
-	TaskOnly     bool            `json:"taskOnly,omitempty"`
+	Server string            `json:"server"`
+	Tools  []definition.Tool `json:"tools"`
 }
 
 // Keep has what is known of servers kept in a folder, which is made when there
@@ -52,7 +44,7 @@ func (s *Set) Keep(dir string) {
 // file is where the catalog of a server is kept. Its name is a sum over the
 // definition, in which secrets are not: references are not expanded, and of
 // variables and headers that are written without one, only the names count.
-func (a *archive) file(def Definition) string {
+func (a *archive) file(def definition.Server) string {
 	public := func(table map[string]string) map[string]string {
 		list := map[string]string{}
 		for name, value := range table {
@@ -75,7 +67,7 @@ func (a *archive) file(def Definition) string {
 }
 
 // load gives the catalog that is kept of a server, nil if there is none.
-func (a *archive) load(def Definition) (*catalog, error) {
+func (a *archive) load(def definition.Server) (*catalog, error) {
 	file := a.file(def)
 	info, err := os.Stat(file)
 	switch {
@@ -107,21 +99,16 @@ func (a *archive) load(def Definition) (*catalog, error) {
 		if t.InputSchema == nil {
 			t.InputSchema = json.RawMessage(`{"type":"object"}`)
 		}
-		tool := Tool(t)
-		c.tools = append(c.tools, tool)
-		c.bytes += tool.size()
+		c.tools = append(c.tools, t)
+		c.bytes += sizeOf(t)
 	}
 	return c, nil
 }
 
 // save keeps the catalog of a server. Whoever reads the file meanwhile has the
 // old one or the new one.
-func (a *archive) save(def Definition, c *catalog) error {
-	k := kept{Server: def.Name, Tools: make([]keptTool, len(c.tools))}
-	for i, t := range c.tools {
-		k.Tools[i] = keptTool(t)
-	}
-	text, err := json.Marshal(k)
+func (a *archive) save(def definition.Server, c *catalog) error {
+	text, err := json.Marshal(kept{def.Name, c.tools})
 	if err != nil || len(text) > maxKept {
 		return err
 	}

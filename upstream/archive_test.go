@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"bridge/definition"
 )
 
 // TestCatalogsAreKept tells that a later set knows the tools of a server that
@@ -74,7 +76,7 @@ func TestCatalogsAreKept(t *testing.T) {
 func TestOldCatalogsGo(t *testing.T) {
 	a := &archive{t.TempDir()}
 	save := func(name string) string {
-		def := Definition{Name: name}
+		def := definition.Server{Name: name}
 		if err := a.save(def, &catalog{}); err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"testing"
 
+	"bridge/definition"
+
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
@@ -61,7 +63,7 @@ func BenchmarkCall(b *testing.B) {
 }
 
 // library is the library's client of a toy that no keeper watches.
-func library(b *testing.B, def Definition) *client.Client {
+func library(b *testing.B, def definition.Server) *client.Client {
 	b.Helper()
 	cmd := exec.Command(def.Command)
 	cmd.Env = append(os.Environ(), "TOY_LOG=", "GORACE=atexit_sleep_ms=0")

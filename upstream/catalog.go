@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"bridge/definition"
+
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
@@ -30,7 +32,7 @@ const (
 
 // catalog is what a server said of its tools.
 type catalog struct {
-	tools   []Tool
+	tools   []definition.Tool
 	conn    *conn // the life that said it, nil for what was kept of another bridge's
 	changes int64 // how often that one had changed its mind before
 	bytes   int64 // about what it takes
@@ -43,7 +45,7 @@ type listParams struct {
 
 // tools gives the catalog that holds now. The one of a server that is not
 // running holds until it runs again.
-func (s *server) tools(ctx context.Context) ([]Tool, error) {
+func (s *server) tools(ctx context.Context) ([]definition.Tool, error) {
 	s.recall()
 	s.mu.Lock()
 	known, c := s.catalog, s.conn
@@ -60,7 +62,7 @@ func (s *server) tools(ctx context.Context) ([]Tool, error) {
 }
 
 // relist reads the catalog anew, once for all who ask at the same time.
-func (s *server) relist(ctx context.Context) ([]Tool, error) {
+func (s *server) relist(ctx context.Context) ([]definition.Tool, error) {
 	c, err := s.live(ctx)
 	if err != nil {
 		return nil, err
@@ -183,13 +185,13 @@ func (s *server) entries(list json.RawMessage, into *catalog, names map[string]b
 			}
 			return nil
 		}
-		if room -= tool.size(); room < 0 {
+		if room -= sizeOf(tool); room < 0 {
 			s.log.Warn("its list of tools is too large; the rest is left out", "most", maxCatalog, "of all servers", maxCatalogs)
 			return errFull
 		}
 		names[tool.Name] = true
 		into.tools = append(into.tools, tool)
-		into.bytes += tool.size()
+		into.bytes += sizeOf(tool)
 		return nil
 	})
 	if left > maxWarnings {
@@ -202,7 +204,7 @@ func (s *server) entries(list json.RawMessage, into *catalog, names map[string]b
 }
 
 // size is about what a tool takes, in bytes.
-func (t *Tool) size() int64 {
+func sizeOf(t definition.Tool) int64 {
 	return int64(256 + len(t.Name) + len(t.Title) + len(t.Description) + len(t.InputSchema) + len(t.OutputSchema) + len(t.Annotations))
 }
 
@@ -242,12 +244,12 @@ func clip(text string, most int) string {
 
 // parseTool reads one entry of a tools/list. Only a name is asked for: what
 // else is odd about a tool is for those who use it.
-func parseTool(raw json.RawMessage) (Tool, error) {
+func parseTool(raw json.RawMessage) (definition.Tool, error) {
 	fields, err := fieldsOf(raw, toolFields...)
 	if err != nil {
-		return Tool{}, err
+		return definition.Tool{}, err
 	}
-	tool := Tool{
+	tool := definition.Tool{
 		Name:         text(fields["name"]),
 		Title:        clip(text(fields["title"]), maxTitle),
 		Description:  clip(text(fields["description"]), maxDescription),
@@ -257,13 +259,13 @@ func parseTool(raw json.RawMessage) (Tool, error) {
 	}
 	switch {
 	case tool.Name == "":
-		return Tool{}, errors.New("no name")
+		return definition.Tool{}, errors.New("no name")
 	case len(tool.Name) > maxToolName:
-		return Tool{}, fmt.Errorf("a name of %d bytes; at most %d", len(tool.Name), maxToolName)
+		return definition.Tool{}, fmt.Errorf("a name of %d bytes; at most %d", len(tool.Name), maxToolName)
 	}
 	for _, name := range []string{"inputSchema", "outputSchema", "annotations"} {
 		if len(fields[name]) > maxSchema {
-			return Tool{}, fmt.Errorf("%q: its %s has %d bytes; at most %d", tool.Name, name, len(fields[name]), maxSchema)
+			return definition.Tool{}, fmt.Errorf("%q: its %s has %d bytes; at most %d", tool.Name, name, len(fields[name]), maxSchema)
 		}
 	}
 	if tool.InputSchema == nil {

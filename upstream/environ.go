@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"bridge/definition"
 	"bridge/upstream/keeper"
 )
 
@@ -142,7 +143,7 @@ type launchSpec struct {
 
 // prepare makes a definition into what can be started, with the environment
 // env of the bridge. Its errors name variables, never their values.
-func prepare(def Definition, env []string) (launchSpec, error) {
+func prepare(def definition.Server, env []string) (launchSpec, error) {
 	if def.Absent != "" {
 		return launchSpec{}, errors.New(def.Absent)
 	}

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"bridge/definition"
 )
 
 func TestErrorsOfStartingSayWhy(t *testing.T) {
@@ -24,45 +26,45 @@ func TestErrorsOfStartingSayWhy(t *testing.T) {
 	}
 	t.Setenv("BRIDGE_TEST_SET", "1")
 	for _, test := range []struct {
-		def  Definition
+		def  definition.Server
 		want string
 	}{
-		{Definition{Command: "no-such-program"}, `starting server "toy": exec "no-such-program": not found in PATH`},
-		{Definition{Command: "/no/such/program"}, `starting server "toy": exec "/no/such/program": no such file`},
+		{definition.Server{Command: "no-such-program"}, `starting server "toy": exec "no-such-program": not found in PATH`},
+		{definition.Server{Command: "/no/such/program"}, `starting server "toy": exec "/no/such/program": no such file`},
 		{
-			Definition{Command: "python3 no-such.py --port 1"},
+			definition.Server{Command: "python3 no-such.py --port 1"},
 			`starting server "toy": exec "python3 no-such.py --port 1": not found in PATH; ` +
 				`it holds arguments, which belong in args: command: "python3", args: ["no-such.py","--port","1"]`,
 		},
 		{
-			Definition{Command: "/no/such/program x"},
+			definition.Server{Command: "/no/such/program x"},
 			`starting server "toy": exec "/no/such/program x": no such file; it holds arguments, which belong in args: command: "/no/such/program", args: ["x"]`,
 		},
-		{Definition{Command: notProgram}, `starting server "toy": exec "` + notProgram + `": permission denied`},
-		{Definition{Command: badFormat}, `starting server "toy": exec "` + badFormat + `": exec format error`},
-		{Definition{Command: "sh", Cwd: "/no/such/folder"}, `starting server "toy": its cwd "/no/such/folder" is not a folder`},
+		{definition.Server{Command: notProgram}, `starting server "toy": exec "` + notProgram + `": permission denied`},
+		{definition.Server{Command: badFormat}, `starting server "toy": exec "` + badFormat + `": exec format error`},
+		{definition.Server{Command: "sh", Cwd: "/no/such/folder"}, `starting server "toy": its cwd "/no/such/folder" is not a folder`},
 		{
-			Definition{Command: "sh", Env: map[string]string{"A": "${BRIDGE_TEST_UNSET}"}},
+			definition.Server{Command: "sh", Env: map[string]string{"A": "${BRIDGE_TEST_UNSET}"}},
 			`starting server "toy": ${BRIDGE_TEST_UNSET} is not set in the bridge's environment`,
 		},
 		{
-			Definition{Command: "sh", Args: []string{"${BRIDGE_TEST_B}", "${BRIDGE_TEST_SET}"}, Cwd: "${BRIDGE_TEST_A}/x"},
+			definition.Server{Command: "sh", Args: []string{"${BRIDGE_TEST_B}", "${BRIDGE_TEST_SET}"}, Cwd: "${BRIDGE_TEST_A}/x"},
 			`starting server "toy": ${BRIDGE_TEST_A}, ${BRIDGE_TEST_B} are not set in the bridge's environment`,
 		},
 		{
-			Definition{Command: "sh", Args: []string{"-c", "echo one >&2; echo two; exit 7"}},
+			definition.Server{Command: "sh", Args: []string{"-c", "echo one >&2; echo two; exit 7"}},
 			`server "toy": ended (exit status 7) while starting; its last words: one | two`,
 		},
 		{
-			Definition{Command: "sh", Args: []string{"-c", "kill -9 $$"}},
+			definition.Server{Command: "sh", Args: []string{"-c", "kill -9 $$"}},
 			`server "toy": ended (signal: killed) while starting`,
 		},
 		{
-			Definition{Command: "sh", Args: []string{"-c", "echo still thinking >&2; exec sleep 600"}, StartTimeout: time.Second},
+			definition.Server{Command: "sh", Args: []string{"-c", "echo still thinking >&2; exec sleep 600"}, StartTimeout: time.Second},
 			`server "toy": not started within 1s; its last words: still thinking`,
 		},
 		{
-			Definition{Command: "sh", Args: []string{"-c", `read x; echo '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no licence"}}'
+			definition.Server{Command: "sh", Args: []string{"-c", `read x; echo '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no licence"}}'
 				read x; echo '{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"no such method"}}'; read x`}},
 			`server "toy": refused to start a session: no licence`,
 		},
@@ -190,7 +192,7 @@ func TestAServerThatDoesNotReadHoldsNobodyUp(t *testing.T) {
 func TestAMessageWithoutEndIsCutOff(t *testing.T) {
 	script := fmt.Sprintf(`read x; echo '{"jsonrpc":"2.0","id":1,"result":{}}'; read x; read x
 		printf '{'; head -c %d /dev/zero | tr '\000' x; read x`, maxLine+1<<20)
-	set := open(t, Definition{Name: "toy", Command: "sh", Args: []string{"-c", script}})
+	set := open(t, definition.Server{Name: "toy", Command: "sh", Args: []string{"-c", script}})
 	const want = `server "toy": sent a message of more than 20 MiB before it answered echo`
 	if failure := refuse(t, set, "echo", `{}`); failure.Error() != want {
 		t.Errorf("error = %v, want %s", failure, want)
@@ -230,7 +232,7 @@ func TestServersGetTheDeclaredEnvironmentAndASafeFew(t *testing.T) {
 
 func TestSecretsDoNotShowInLastWords(t *testing.T) {
 	t.Setenv("BRIDGE_TEST_SECRET", "hunter2hunter2")
-	set := open(t, Definition{
+	set := open(t, definition.Server{
 		Name: "toy", Command: "sh", Args: []string{"-c", `echo "bad token $TOKEN" >&2; exit 1`},
 		Env: map[string]string{"TOKEN": "${BRIDGE_TEST_SECRET}"},
 	})
@@ -257,7 +259,7 @@ func TestServersGetTheProxies(t *testing.T) {
 func TestPasswordsOfProxiesDoNotShowInLastWords(t *testing.T) {
 	t.Setenv("HTTPS_PROXY", "http://ann:hunter2hunter2@proxy.example:3128")
 	t.Setenv("NO_PROXY", "localhost")
-	set := open(t, Definition{
+	set := open(t, definition.Server{
 		Name: "toy", Command: "sh", Args: []string{"-c", `echo "$HTTPS_PROXY refused hunter2hunter2 for localhost" >&2; exit 1`},
 	})
 	want := `server "toy": ended (exit status 1) while starting; its last words: ${HTTPS_PROXY} refused … for localhost`
@@ -314,7 +316,7 @@ func TestAServerThatRefusesToListIsAnError(t *testing.T) {
 		read x; echo '{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"not today"}}'
 		read x; echo '{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"no such method"}}'
 		read x; echo '{"jsonrpc":"2.0","id":4,"result":{"tools":{"a":1}}}'; read x`
-	def := Definition{Name: "toy", Command: "sh", Args: []string{"-c", script}}
+	def := definition.Server{Name: "toy", Command: "sh", Args: []string{"-c", script}}
 	set := open(t, def)
 	for i, want := range []string{`server "toy": refused tools/list: not today`, "", ""} {
 		tools, err := set.Tools(t.Context(), "toy")
@@ -329,7 +331,7 @@ func TestServersAreStartedAtTheSameTime(t *testing.T) {
 	dir := t.TempDir()
 	toy := toyDefinition(t)
 	script := `touch "$1/$$"; until [ $(ls "$1" | wc -l) = 4 ]; do sleep 0.01; done; exec "$0"`
-	var defs []Definition
+	var defs []definition.Server
 	for _, name := range []string{"a", "b", "c", "d"} {
 		def := toy
 		def.Name, def.Command, def.Args = name, "sh", []string{"-c", script, toy.Command, dir}

@@ -1,11 +1,15 @@
 package upstream
 
-import "context"
+import (
+	"context"
+
+	"bridge/definition"
+)
 
 // Known gives the catalog of a server as it was last read by this set, without
 // asking the server for anything. What is kept of other bridges' does not count:
 // the server may have learnt since.
-func (s *Set) Known(server string) ([]Tool, bool) {
+func (s *Set) Known(server string) ([]definition.Tool, bool) {
 	s.mu.Lock()
 	srv := s.servers[server]
 	s.mu.Unlock()
@@ -22,7 +26,7 @@ func (s *Set) Known(server string) ([]Tool, bool) {
 
 // Remembered gives the catalog of a server as it was last read, by this set or
 // by another bridge whose catalogs are kept, without asking the server.
-func (s *Set) Remembered(server string) ([]Tool, bool) {
+func (s *Set) Remembered(server string) ([]definition.Tool, bool) {
 	srv, err := s.lookup(server)
 	if err != nil {
 		return nil, false
@@ -38,7 +42,7 @@ func (s *Set) Remembered(server string) ([]Tool, bool) {
 
 // Current gives the catalog of the life of a server that is running, which is
 // started if it is not, where Tools may give that of a life before.
-func (s *Set) Current(ctx context.Context, server string) ([]Tool, error) {
+func (s *Set) Current(ctx context.Context, server string) ([]definition.Tool, error) {
 	srv, err := s.lookup(server)
 	if err != nil {
 		return nil, err
@@ -48,7 +52,7 @@ func (s *Set) Current(ctx context.Context, server string) ([]Tool, error) {
 
 // Fresh gives the catalog of a server as it was last read by this set. One that
 // has not been read yet is asked for it, and started if need be.
-func (s *Set) Fresh(ctx context.Context, server string) ([]Tool, error) {
+func (s *Set) Fresh(ctx context.Context, server string) ([]definition.Tool, error) {
 	if _, read := s.Known(server); read {
 		return s.Tools(ctx, server)
 	}
@@ -90,7 +94,7 @@ func (s *Set) Renew(server string) {
 	})
 }
 
-func (s *server) current(ctx context.Context) ([]Tool, error) {
+func (s *server) current(ctx context.Context) ([]definition.Tool, error) {
 	if _, err := s.live(ctx); err != nil {
 		return nil, err
 	}

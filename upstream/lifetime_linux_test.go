@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"bridge/definition"
 	"bridge/upstream/keeper"
 )
 
@@ -145,7 +146,7 @@ func TestADeadServerTakesItsOwnWithIt(t *testing.T) {
 // target: it is ended all the same.
 func TestAServerThatKeepsForkingIsEnded(t *testing.T) {
 	script := `trap '' TERM; f() { f & }; f; f; f; exec sleep 600`
-	def := Definition{Name: "toy", Command: "sh", Args: []string{"-c", script}, StartTimeout: 300 * time.Millisecond}
+	def := definition.Server{Name: "toy", Command: "sh", Args: []string{"-c", script}, StartTimeout: 300 * time.Millisecond}
 	set := open(t, def)
 	refuse(t, set, "echo", `{}`)
 	set.Close()
@@ -227,8 +228,8 @@ func TestNothingIsLeftOfServersInTheBridge(t *testing.T) {
 	def, dying := toyDefinition(t), toyDefinition(t, "-die-at-start")
 	def.CallTimeout = 20 * time.Millisecond
 	round := func() {
-		for _, def := range []Definition{def, dying} {
-			set := New([]Definition{def}, slog.New(slog.DiscardHandler))
+		for _, def := range []definition.Server{def, dying} {
+			set := New([]definition.Server{def}, slog.New(slog.DiscardHandler))
 			set.Tools(t.Context(), "toy")
 			set.Call(t.Context(), "toy", "sleep", json.RawMessage(`{"seconds":600}`))
 			set.Call(t.Context(), "toy", "crash", nil)

@@ -3,12 +3,14 @@ package upstream
 import (
 	"net/url"
 	"os"
+
+	"bridge/definition"
 )
 
 // Locate finds the program that a server would be started as, or the host that
 // it is at, and starts nothing. Its error says why the server could not be
 // started: a program, a folder or a variable that is not there.
-func Locate(def Definition) (string, error) {
+func Locate(def definition.Server) (string, error) {
 	if def.URL != "" {
 		site, err := newSite(def, os.Environ(), "")
 		if err != nil {

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"bridge/definition"
+
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -31,7 +33,7 @@ type LoginOptions struct {
 // authorization of MCP: OAuth 2.1 with PKCE, for a client that is registered on
 // the spot. The token is kept in a file that only the user can read, and is
 // renewed when it has run out. Its errors hold no secret.
-func Login(ctx context.Context, def Definition, o LoginOptions) error {
+func Login(ctx context.Context, def definition.Server, o LoginOptions) error {
 	s, err := newSite(def, os.Environ(), o.Dir)
 	if err != nil {
 		return err

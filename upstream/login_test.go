@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"bridge/definition"
 )
 
 // visit is a browser whose user agrees.
@@ -44,7 +46,7 @@ func TestALoginIsRenewed(t *testing.T) {
 			if err != nil || info.Mode().Perm() != 0o600 {
 				t.Fatalf("the token's file: %v, %v", info, err)
 			}
-			set := New([]Definition{def}, slog.New(slog.DiscardHandler))
+			set := New([]definition.Server{def}, slog.New(slog.DiscardHandler))
 			t.Cleanup(set.Close)
 			set.Keep(state)
 			for round := range 2 {
@@ -67,7 +69,7 @@ func TestALoginIsRenewed(t *testing.T) {
 
 func TestErrorsOfALoginSayWhy(t *testing.T) {
 	// A server whose login is as the function says.
-	server := func(serve func(w http.ResponseWriter, r *http.Request, base string)) Definition {
+	server := func(serve func(w http.ResponseWriter, r *http.Request, base string)) definition.Server {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			base := "http://" + r.Host
 			w.Header().Set("Content-Type", "application/json")
@@ -87,7 +89,7 @@ func TestErrorsOfALoginSayWhy(t *testing.T) {
 			}
 		}))
 		t.Cleanup(s.Close)
-		return Definition{Name: "toy", URL: s.URL + "/mcp"}
+		return definition.Server{Name: "toy", URL: s.URL + "/mcp"}
 	}
 	back := func(w http.ResponseWriter, r *http.Request, answer url.Values) {
 		answer.Set("state", r.URL.Query().Get("state"))
@@ -95,7 +97,7 @@ func TestErrorsOfALoginSayWhy(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name string
-		def  Definition
+		def  definition.Server
 		want string
 	}{
 		{"no login", webToy(t, "/mcp"), "it asks for no login"},

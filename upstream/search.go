@@ -7,12 +7,14 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"bridge/definition"
 )
 
 // Entry is a tool that can be found.
 type Entry struct {
 	Server string
-	Tool   Tool
+	Tool   definition.Tool
 }
 
 // Hit is a tool that was found. Scores compare within one search only.

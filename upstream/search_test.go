@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"bridge/definition"
 )
 
 // tool is an entry whose parameters are each a name, or a name and a description.
@@ -19,7 +21,7 @@ func tool(server, name, description string, params ...string) Entry {
 	if err != nil {
 		panic(err)
 	}
-	return Entry{Server: server, Tool: Tool{Name: name, Description: description, InputSchema: schema}}
+	return Entry{Server: server, Tool: definition.Tool{Name: name, Description: description, InputSchema: schema}}
 }
 
 // shelf is a few tools of different servers, as their authors write them.
@@ -35,8 +37,8 @@ func shelf() []Entry {
 		tool("browser", "browser_navigate", "Go to an address.", "url: The address to go to"),
 		tool("calendar", "list_events", "Upcoming events of a calendar.", "timeZone"),
 		tool("calendar", "add_event", "Add an event. It may be an issue if events overlap.", "attendees: Whom to invite"),
-		{Server: "odd", Tool: Tool{Name: "odd", InputSchema: json.RawMessage(`{"properties":{"sky":true,"sea":7}}`)}},
-		{Server: "odd", Tool: Tool{Name: "nothing", InputSchema: json.RawMessage(`true`)}},
+		{Server: "odd", Tool: definition.Tool{Name: "odd", InputSchema: json.RawMessage(`{"properties":{"sky":true,"sea":7}}`)}},
+		{Server: "odd", Tool: definition.Tool{Name: "nothing", InputSchema: json.RawMessage(`true`)}},
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"bridge/definition"
+
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
@@ -25,7 +27,7 @@ const (
 // server is one server of a set, through all its lives.
 type server struct {
 	set *Set
-	def Definition
+	def definition.Server
 	log *slog.Logger
 
 	life context.Context // ends with the set, or when the server is not in it any more

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"bridge/definition"
+
 	"github.com/mark3labs/mcp-go/client/transport"
 )
 
@@ -33,7 +35,7 @@ type site struct {
 // newSite makes a definition into a site, with the environment env of the
 // bridge, and logins from the folder of the state, "" for none. Its errors name
 // variables, never their values.
-func newSite(def Definition, env []string, state string) (*site, error) {
+func newSite(def definition.Server, env []string, state string) (*site, error) {
 	x := newExpansion(env)
 	s := &site{name: def.Name, headers: http.Header{}}
 	address := x.expand(def.URL)

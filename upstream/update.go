@@ -5,13 +5,15 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+
+	"bridge/definition"
 )
 
 // Update makes the set one of these servers. Those that are defined as before
 // go on; those that are not any more, or otherwise, are ended, in the
 // background. Of definitions with the same name the first counts. It is not for
 // use while a call of one that it ends is under way, which would fail.
-func (s *Set) Update(defs []Definition) {
+func (s *Set) Update(defs []definition.Server) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.servers

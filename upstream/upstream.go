@@ -18,46 +18,16 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bridge/definition"
+
 	"golang.org/x/sync/singleflight"
 )
-
-// Definition says how a server is started, if it has a Command, or where it is,
-// if it has a URL. ${NAME}, ${env:NAME} and ${NAME:-default} in all but Name and
-// Description stand for the bridge's own environment, and a leading ~ in Command,
-// Args, EnvFile and Cwd for the user's home folder, both as they are when the
-// server is started.
-type Definition struct {
-	Name         string
-	Description  string
-	Command      string
-	Args         []string
-	Env          map[string]string // beyond the few variables that every server gets
-	EnvFile      string            // of NAME=value lines; what Env says goes before
-	Cwd          string            // "" is the bridge's own
-	Absent       string            // if not "", it is never started, and why
-	URL          string            // of a server that speaks HTTP
-	Headers      map[string]string // of each request to it
-	Transport    string            // "http" or "sse"; "" is http, and sse if the server has no http
-	StartTimeout time.Duration     // 0 is DefaultStartTimeout
-	CallTimeout  time.Duration     // 0 is DefaultCallTimeout
-}
 
 // What a definition that does not say gets.
 const (
 	DefaultStartTimeout = 30 * time.Second
 	DefaultCallTimeout  = 60 * time.Second
 )
-
-// Tool is one entry of a server's tools/list.
-type Tool struct {
-	Name         string
-	Title        string
-	Description  string
-	InputSchema  json.RawMessage // as sent; an empty object schema if none was
-	OutputSchema json.RawMessage // as sent, nil if none
-	Annotations  json.RawMessage // as sent, nil if none
-	TaskOnly     bool            // whether it can only be called as a task, which this package does not do
-}
 
 // Set is the servers of one bridge. Its methods may be called by several
 // goroutines at once.
@@ -85,7 +55,7 @@ type Set struct {
 
 // New makes a set of servers and starts none of them. Of definitions with the
 // same name the first counts.
-func New(defs []Definition, log *slog.Logger) *Set {
+func New(defs []definition.Server, log *slog.Logger) *Set {
 	s := &Set{servers: map[string]*server{}, log: log, renewals: make(chan struct{}, maxRenewals), large: newLargeMessages()}
 	s.life, s.stop = context.WithCancel(context.Background())
 	s.Update(defs)
@@ -114,7 +84,7 @@ func (s *Set) Warm(names ...string) {
 
 // Tools gives the catalog of a server: of one that is not running, as it was
 // last read or is kept; it is started if none is known. It must not be changed. Its errors are of type *Error.
-func (s *Set) Tools(ctx context.Context, server string) ([]Tool, error) {
+func (s *Set) Tools(ctx context.Context, server string) ([]definition.Tool, error) {
 	srv, err := s.lookup(server)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"bridge/definition"
 	"bridge/harness/toy"
 )
 
@@ -42,9 +43,9 @@ func binary(t testing.TB, name string) string {
 }
 
 // toyDefinition is a toy that works in a folder of its own.
-func toyDefinition(t testing.TB, args ...string) Definition {
+func toyDefinition(t testing.TB, args ...string) definition.Server {
 	t.Helper()
-	return Definition{
+	return definition.Server{
 		Name: "toy", Command: binary(t, "toy"), Args: args, Cwd: t.TempDir(),
 		// A program with the race detector in it waits for a second at its exit.
 		Env: map[string]string{"GORACE": "atexit_sleep_ms=0"},
@@ -52,7 +53,7 @@ func toyDefinition(t testing.TB, args ...string) Definition {
 }
 
 // open makes a set that is closed at the end of the test.
-func open(t testing.TB, defs ...Definition) *Set {
+func open(t testing.TB, defs ...definition.Server) *Set {
 	t.Helper()
 	set := New(defs, slog.New(slog.DiscardHandler))
 	t.Cleanup(set.Close)
@@ -93,7 +94,7 @@ func refuse(t testing.TB, set *Set, tool, args string) *Error {
 	return failure
 }
 
-func names(tools []Tool) string {
+func names(tools []definition.Tool) string {
 	var list []string
 	for _, tool := range tools {
 		list = append(list, tool.Name)

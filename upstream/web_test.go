@@ -18,12 +18,13 @@ import (
 	"testing"
 	"time"
 
+	"bridge/definition"
 	"bridge/harness"
 	"bridge/harness/toy"
 )
 
 // webToy is a toy that is reached over HTTP.
-func webToy(t testing.TB, path string, args ...string) Definition {
+func webToy(t testing.TB, path string, args ...string) definition.Server {
 	t.Helper()
 	t.Setenv("TOY_LOG", "")
 	handler, err := toy.Handler(args...)
@@ -32,21 +33,21 @@ func webToy(t testing.TB, path string, args ...string) Definition {
 	}
 	s := httptest.NewServer(handler)
 	t.Cleanup(s.Close)
-	return Definition{Name: "toy", URL: s.URL + path}
+	return definition.Server{Name: "toy", URL: s.URL + path}
 }
 
 // TestServersOverHTTP tells that a server is the same over every transport and
 // in both eras of the protocol.
 func TestServersOverHTTP(t *testing.T) {
-	for name, start := range map[string]func(t *testing.T) Definition{
-		"http":         func(t *testing.T) Definition { return webToy(t, "/mcp", "-change") },
-		"http, modern": func(t *testing.T) Definition { return webToy(t, "/mcp", "-change", "-modern") },
-		"sse": func(t *testing.T) Definition {
+	for name, start := range map[string]func(t *testing.T) definition.Server{
+		"http":         func(t *testing.T) definition.Server { return webToy(t, "/mcp", "-change") },
+		"http, modern": func(t *testing.T) definition.Server { return webToy(t, "/mcp", "-change", "-modern") },
+		"sse": func(t *testing.T) definition.Server {
 			d := webToy(t, "/sse", "-change", "-sse")
 			d.Transport = "sse"
 			return d
 		},
-		"sse, found out": func(t *testing.T) Definition { return webToy(t, "/sse", "-change", "-sse") },
+		"sse, found out": func(t *testing.T) definition.Server { return webToy(t, "/sse", "-change", "-sse") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := open(t, start(t))
@@ -153,36 +154,36 @@ func TestErrorsOfHTTPSayWhy(t *testing.T) {
 	}))
 	t.Cleanup(endless.Close)
 	for _, test := range []struct {
-		def  Definition
+		def  definition.Server
 		want string
 	}{
-		{Definition{URL: closed.URL}, `server "toy": no connection to ` + strings.TrimPrefix(closed.URL, "http://") + `: connection refused`},
+		{definition.Server{URL: closed.URL}, `server "toy": no connection to ` + strings.TrimPrefix(closed.URL, "http://") + `: connection refused`},
 		{webToy(t, "/mcp", "-token", "s3cret"), `server "toy": answered with status 401 (unauthorized): log in with bridge login toy`},
 		{
-			func() Definition {
+			func() definition.Server {
 				d := webToy(t, "/mcp", "-token", "s3cret")
 				d.Headers = map[string]string{"Authorization": "Bearer ${BRIDGE_TEST_TOKEN}"}
 				return d
 			}(),
 			`server "toy": answered with status 401 (unauthorized): it does not take the header Authorization of its definition`,
 		},
-		{Definition{URL: "http://x.example/${BRIDGE_TEST_UNSET}"}, `starting server "toy": ${BRIDGE_TEST_UNSET} is not set in the bridge's environment`},
-		{Definition{URL: "ftp://x.example"}, `starting server "toy": its url "ftp://x.example" is none of http or https`},
-		{Definition{URL: answers(500, "text/html", "<p>s3cret")}, `server "toy": answered with status 500 (internal server error)`},
-		{Definition{URL: answers(200, "text/html", "<p>hello")}, `server "toy": answered with neither JSON nor a stream of events, but "text/html"`},
-		{Definition{URL: answers(200, "application/json", "{")}, "server \"toy\": its answer to initialize cannot be read: it is no JSON: unexpected end of JSON input: `{`"},
-		{Definition{URL: answers(200, "application/json", `{"jsonrpc":"2.0","id":1}`)}, `server "toy": answered with neither a result nor an error`},
-		{Definition{URL: answers(200, "text/event-stream", "data: {}\n\n")}, `server "toy": ended its answer early`},
-		{Definition{URL: answers(404, "text/plain", "")}, `server "toy": answered with status 404 (not found)`},
-		{Definition{URL: answers(200, "text/event-stream", "data: {}\n\n"), Transport: "sse"}, `server "toy": did not say where messages go`},
+		{definition.Server{URL: "http://x.example/${BRIDGE_TEST_UNSET}"}, `starting server "toy": ${BRIDGE_TEST_UNSET} is not set in the bridge's environment`},
+		{definition.Server{URL: "ftp://x.example"}, `starting server "toy": its url "ftp://x.example" is none of http or https`},
+		{definition.Server{URL: answers(500, "text/html", "<p>s3cret")}, `server "toy": answered with status 500 (internal server error)`},
+		{definition.Server{URL: answers(200, "text/html", "<p>hello")}, `server "toy": answered with neither JSON nor a stream of events, but "text/html"`},
+		{definition.Server{URL: answers(200, "application/json", "{")}, "server \"toy\": its answer to initialize cannot be read: it is no JSON: unexpected end of JSON input: `{`"},
+		{definition.Server{URL: answers(200, "application/json", `{"jsonrpc":"2.0","id":1}`)}, `server "toy": answered with neither a result nor an error`},
+		{definition.Server{URL: answers(200, "text/event-stream", "data: {}\n\n")}, `server "toy": ended its answer early`},
+		{definition.Server{URL: answers(404, "text/plain", "")}, `server "toy": answered with status 404 (not found)`},
+		{definition.Server{URL: answers(200, "text/event-stream", "data: {}\n\n"), Transport: "sse"}, `server "toy": did not say where messages go`},
 		{
-			Definition{URL: answers(200, "text/event-stream", "event: endpoint\ndata: http://evil.example/x\n\n"), Transport: "sse"},
+			definition.Server{URL: answers(200, "text/event-stream", "event: endpoint\ndata: http://evil.example/x\n\n"), Transport: "sse"},
 			`server "toy": wants its messages sent to another place`,
 		},
 		{webToy(t, "/mcp", "-moved"), `server "toy": redirects to another place`},
-		{Definition{URL: hangs.URL, StartTimeout: 300 * time.Millisecond}, `server "toy": not started within 300ms`},
-		{Definition{URL: hangs.URL, StartTimeout: 300 * time.Millisecond, Transport: "sse"}, `server "toy": not started within 300ms`},
-		{Definition{URL: endless.URL}, `server "toy": sent a message of more than 20 MiB`},
+		{definition.Server{URL: hangs.URL, StartTimeout: 300 * time.Millisecond}, `server "toy": not started within 300ms`},
+		{definition.Server{URL: hangs.URL, StartTimeout: 300 * time.Millisecond, Transport: "sse"}, `server "toy": not started within 300ms`},
+		{definition.Server{URL: endless.URL}, `server "toy": sent a message of more than 20 MiB`},
 	} {
 		test.def.Name = "toy"
 		err := refuse(t, open(t, test.def), "echo", `{}`)
@@ -231,7 +232,7 @@ func TestTheEverythingServerOverHTTP(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			set := open(t, Definition{Name: "toy", URL: "http://localhost:" + port + path})
+			set := open(t, definition.Server{Name: "toy", URL: "http://localhost:" + port + path})
 			tools, err := set.Tools(t.Context(), "toy")
 			if err != nil || !strings.Contains(names(tools), "get-structured-content") {
 				t.Fatalf("tools = %s, %v", names(tools), err)
@@ -248,7 +249,7 @@ func TestTheEverythingServerOverHTTP(t *testing.T) {
 
 // oldServer is a server of MCP's first transport, which sends what it is told in
 // the place of the answer to a call: ID stands for the id of the request.
-func oldServer(t *testing.T, begin, end, answer string) Definition {
+func oldServer(t *testing.T, begin, end, answer string) definition.Server {
 	t.Helper()
 	stream := make(chan string, 8)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -279,7 +280,7 @@ func oldServer(t *testing.T, begin, end, answer string) Definition {
 	}))
 	t.Cleanup(s.Close)
 	t.Cleanup(s.CloseClientConnections)
-	return Definition{Name: "toy", URL: s.URL, Transport: "sse"}
+	return definition.Server{Name: "toy", URL: s.URL, Transport: "sse"}
 }
 
 // What is no text is mended on the oldest transport as well, whose stream may
@@ -318,9 +319,9 @@ func TestWhatCannotBeReadIsQuoted(t *testing.T) {
 		<-r.Context().Done() // it stays open
 	}))
 	t.Cleanup(stream.Close)
-	pipe := Definition{Name: "toy", Command: "sh", Args: []string{"-c", `read x; echo '{"jsonrpc":"2.0","id":1,"result":{}}'; read x; read x
+	pipe := definition.Server{Name: "toy", Command: "sh", Args: []string{"-c", `read x; echo '{"jsonrpc":"2.0","id":1,"result":{}}'; read x; read x
 		echo '` + strings.ReplaceAll(answer, "ID", "2") + `'; read x; read x`}, Env: map[string]string{"TOKEN": "${BRIDGE_TEST_TOKEN}"}}
-	for name, def := range map[string]Definition{"stdio": pipe, "http": {Name: "toy", URL: stream.URL}, "sse": oldServer(t, "", "\n", answer)} {
+	for name, def := range map[string]definition.Server{"stdio": pipe, "http": {Name: "toy", URL: stream.URL}, "sse": oldServer(t, "", "\n", answer)} {
 		if def.URL != "" {
 			def.Headers = map[string]string{"X-Token": "${BRIDGE_TEST_TOKEN}"}
 		}
@@ -333,7 +334,7 @@ func TestWhatCannotBeReadIsQuoted(t *testing.T) {
 
 // An answer to the start of a server that is not a message is quoted at once, too.
 func TestAStartThatCannotBeReadIsQuoted(t *testing.T) {
-	def := Definition{Name: "toy", Command: "sh", Args: []string{"-c", `read x; echo 'ready: {"jsonrpc":"2.0","id":1,"result":{}}'; read x`}}
+	def := definition.Server{Name: "toy", Command: "sh", Args: []string{"-c", `read x; echo 'ready: {"jsonrpc":"2.0","id":1,"result":{}}'; read x`}}
 	const want = "server \"toy\": its answer to initialize cannot be read: there is text before the message: `ready: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}`"
 	if err := refuse(t, open(t, def), "echo", `{}`); !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("error = %v, want %s", err, want)
@@ -377,7 +378,7 @@ func TestModernRequestsAreLabelled(t *testing.T) {
 		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, body)
 	}))
 	t.Cleanup(s.Close)
-	set := open(t, Definition{Name: "toy", URL: s.URL})
+	set := open(t, definition.Server{Name: "toy", URL: s.URL})
 	if _, err := set.Tools(t.Context(), "toy"); err != nil {
 		t.Fatal(err)
 	}

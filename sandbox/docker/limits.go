@@ -36,6 +36,9 @@ func (d *daemon) enforce() error {
 func (d *daemon) resources(limits sandbox.Limits) api.Resources {
 	r := api.Resources{}
 	for _, l := range container.Rlimits(limits, d.held()) {
+		if l.Name == "as" {
+			continue // the runc of docker reserves more than the least memory leaves it
+		}
 		r.Ulimits = append(r.Ulimits, &api.Ulimit{Name: l.Name, Soft: l.Value, Hard: l.Value})
 	}
 	if d.info.MemoryLimit {

@@ -61,9 +61,7 @@ def tool_doc(server, tool, detail):
 
 def hit_doc(hit, detail):
     """Return a search hit in the same form, with its score."""
-    server = {"name": hit["server"], "alias": hit.get("serverAlias") or hit["server"]}
-    tool = {**hit, "name": hit["tool"], "alias": hit.get("toolAlias") or hit["tool"]}
-    return {**tool_doc(server, tool, detail), "score": hit.get("score")}
+    return {**tool_doc(hit["server"], hit, detail), "score": hit["score"]}
 
 
 def server_doc(server):

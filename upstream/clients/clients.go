@@ -15,7 +15,7 @@ import (
 	"runtime"
 	"strings"
 
-	"bridge/upstream"
+	"bridge/definition"
 )
 
 // All is the source that stands for every client that the package knows, and
@@ -59,7 +59,7 @@ func (p Pos) String() string {
 
 // Found is a server of a configuration.
 type Found struct {
-	upstream.Definition
+	definition.Server
 	Client string // whose configuration it is, by the name of the source
 	Source Pos
 }
@@ -223,12 +223,12 @@ func (f *finder) entry(p place, e field) {
 	}
 	first, taken := f.byName[d.Name]
 	switch {
-	case taken && reflect.DeepEqual(first.Definition, d):
+	case taken && reflect.DeepEqual(first.Server, d):
 		f.note(pos, "server %q: left out: %s has the same", e.name, first.Source)
 	case taken:
 		f.warn(pos, "server %q: left out: %s has one of this name", e.name, first.Source)
 	default:
-		found := Found{Definition: d, Client: p.client, Source: pos}
+		found := Found{Server: d, Client: p.client, Source: pos}
 		f.byName[d.Name] = found
 		f.found = append(f.found, found)
 	}

@@ -39,7 +39,7 @@ func TestFind(t *testing.T) {
 	var text strings.Builder
 	plain := strings.NewReplacer(o.Home, "~", filepath.Dir(strings.TrimPrefix(o.Environ[0], Config+"=")), "testdata")
 	for _, f := range found {
-		d := f.Definition
+		d := f.Server
 		d.Name = ""
 		line, err := json.Marshal(d)
 		if err != nil {

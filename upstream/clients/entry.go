@@ -13,7 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"bridge/upstream"
+	"bridge/definition"
 )
 
 // isServerName tells whether a policy can call a server so. A regular
@@ -34,7 +34,7 @@ func policyName(name string) string {
 
 // definition makes an entry into a definition. It is skipped without a word if
 // the user has switched it off.
-func (f *finder) definition(p place, e field) (d upstream.Definition, skip bool, err error) {
+func (f *finder) definition(p place, e field) (d definition.Server, skip bool, err error) {
 	if _, ok := e.value.([]field); !ok {
 		return d, false, errors.New("not an object")
 	}
@@ -179,7 +179,7 @@ func (r *reader) table(n node, name string) map[string]string {
 var variableName = regexp.MustCompile(`^[^=\x00]+$`)
 
 // process reads what a server is started with.
-func (r *reader) process(d *upstream.Definition) {
+func (r *reader) process(d *definition.Server) {
 	d.Cwd = r.text("cwd")
 	d.Env = map[string]string{}
 	sources := []node{r.node}
@@ -219,7 +219,7 @@ func (r *reader) process(d *upstream.Definition) {
 }
 
 // remote reads where a server is.
-func (r *reader) remote(d *upstream.Definition, address node) {
+func (r *reader) remote(d *definition.Server, address node) {
 	d.URL = r.reference("url", address.text())
 	if u, err := url.Parse(d.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		if !strings.HasPrefix(d.URL, "${") {
@@ -259,7 +259,7 @@ func (r *reader) remote(d *upstream.Definition, address node) {
 }
 
 // timeouts reads how long to wait for a server, where a client says so.
-func (r *reader) timeouts(d *upstream.Definition) {
+func (r *reader) timeouts(d *definition.Server) {
 	seconds := func(name string, unit time.Duration) time.Duration {
 		n, ok := r.get(name)
 		if !ok {

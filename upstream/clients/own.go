@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"bridge/definition"
 	"bridge/upstream"
 )
 
@@ -17,7 +18,7 @@ var (
 )
 
 // own says why a server is the bridge itself, "" if it is not.
-func (f *finder) own(d upstream.Definition) string {
+func (f *finder) own(d definition.Server) string {
 	if f.options.AllowSelf {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package upstream
+package definition
 
 import (
 	"encoding/json"
@@ -14,19 +14,19 @@ func TestToolHashIsAsItWas(t *testing.T) {
 		OutputSchema: json.RawMessage(`true`), Annotations: json.RawMessage(`{"readOnlyHint":true}`),
 	}
 	const want = "3a41e6ec580568456840f32e73478077b8cd44279018d2e1361544c4b633a89b"
-	if got := ToolHash(tool); got != want {
+	if got := tool.SHA256(); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	// What is written otherwise is no other definition.
 	tool.InputSchema = json.RawMessage("{\n \"properties\": {\"n\": {\"maximum\": 9007199254740993}, \"text\": {\"type\": \"str\\u0069ng\"}},\n \"type\": \"object\" }")
-	if got := ToolHash(tool); got != want {
+	if got := tool.SHA256(); got != want {
 		t.Errorf("written otherwise: %s", got)
 	}
 }
 
 func TestToolHashSeesEveryChange(t *testing.T) {
 	was := Tool{Name: "a", InputSchema: json.RawMessage(`{"type":"object"}`)}
-	seen := map[string]string{ToolHash(was): "nothing"}
+	seen := map[string]string{was.SHA256(): "nothing"}
 	for what, change := range map[string]func(*Tool){
 		"name":         func(t *Tool) { t.Name = "b" },
 		"title":        func(t *Tool) { t.Title = "b" },
@@ -39,7 +39,7 @@ func TestToolHashSeesEveryChange(t *testing.T) {
 	} {
 		now := was
 		change(&now)
-		sum := ToolHash(now)
+		sum := now.SHA256()
 		if other, ok := seen[sum]; ok {
 			t.Errorf("a change of %s has the sum of %s", what, other)
 		}

@@ -24,7 +24,7 @@ const (
 	// rounds is how many bridges are killed on each engine, and abreast how
 	// many of them at once: what is left after five seconds on a machine that
 	// cannot keep up says nothing.
-	rounds, abreast = 50, 4
+	rounds, abreast = 50, 3
 
 	// promise is how long something of a killed bridge may be there.
 	promise = 5 * time.Second
@@ -49,6 +49,7 @@ time.sleep(600)`,
 // volume or temporary file.
 func TestKilled(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, engine sandbox.Engine) {
+		t.Parallel() // an engine takes most of the time to end things, and waits
 		volumes := listed(t, engine.Name(), "volume", "ls", "--quiet")
 		turns := make(chan struct{}, abreast)
 		var all sync.WaitGroup

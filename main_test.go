@@ -64,9 +64,14 @@ func forEachEngine(t *testing.T, test func(t *testing.T, engine sandbox.Engine))
 	}
 }
 
-// once matches the scenarios of what no engine has a part in: what is sent to
-// the sandbox is the same on all of them.
-var once = regexp.MustCompile(`^(audit|discover|explain|npm|vet)_`)
+// once matches scenarios that no engine has a part in: the same goes over the
+// wire on all of them, and what they state is decided and worded by the bridge.
+// Of these, every matches those that send much or in parallel, that have an end
+// or a time, or that need a mount.
+var (
+	once  = regexp.MustCompile(`^(audit|call|discover|explain|limit_bridge|memory|npm|serve|upstream|vet)_`)
+	every = regexp.MustCompile(`^(call_(images|names|parallel|results|timeout|unfinished)|memory_(folder|import|large|reach|tools)|serve_(killed|progress|reload_session|signal|usual|vanished)|upstream_crash)\.`)
+)
 
 // TestScript runs the specification, once for each engine that is present. What
 // does not depend on the engine is run on the first of them alone.
@@ -75,7 +80,7 @@ func TestScript(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, engine sandbox.Engine) {
 		name := engine.Name()
 		first = cmp.Or(first, name)
-		wanted := func(scenario string) bool { return name == first || !once.MatchString(scenario) }
+		wanted := func(scenario string) bool { return name == first || every.MatchString(scenario) || !once.MatchString(scenario) }
 		peers, err := filepath.Abs("testdata/npm/node_modules")
 		if err != nil {
 			t.Fatal(err)

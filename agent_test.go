@@ -12,7 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"bridge/harness"
+	"bridge/harness/project"
 	"bridge/sandbox"
 )
 
@@ -61,7 +61,7 @@ func TestAgent(t *testing.T) {
 }
 
 // dialCorpus connects to a bridge whose servers are the stand-ins of the corpus.
-func dialCorpus(t *testing.T, engine sandbox.Engine) *harness.Agent {
+func dialCorpus(t *testing.T, engine sandbox.Engine) *project.Agent {
 	var policy strings.Builder
 	policy.WriteString("profiles: corpus: {rootful: true, timeout: {default: 60, max: 60}, servers: [_]: tools: [_]: {}}\n")
 	servers, err := filepath.Glob("testdata/agent/servers/*.py")
@@ -85,7 +85,7 @@ func dialCorpus(t *testing.T, engine sandbox.Engine) *harness.Agent {
 	}
 	cmd := exec.Command("bridge", "--profile", "corpus", "--policies", file)
 	cmd.Env = append(os.Environ(), "MCP_BRIDGE_RUNTIME="+engine.Name(), "XDG_STATE_HOME="+t.TempDir())
-	return harness.Dial(t, cmd)
+	return project.Dial(t, cmd)
 }
 
 // needs gives the words after "needs:" of a program's comment.
@@ -97,7 +97,7 @@ func needs(comment string) []string {
 
 // runProgram runs the runs of one file and compares what comes of them. With
 // UPDATE_SCRIPTS set it writes what came into the file.
-func runProgram(t *testing.T, a *harness.Agent, path string, program *txtar.Archive) {
+func runProgram(t *testing.T, a *project.Agent, path string, program *txtar.Archive) {
 	changed := false
 	for _, file := range program.Files {
 		base, is := strings.CutSuffix(file.Name, ".py")

@@ -32,6 +32,7 @@ var arrows = map[string][]string{
 	"upstream/clients": {"definition", "upstream"},
 	// Test and measure them, and are in no binary of ours.
 	"sandbox/enginetest": {"sandbox"},
+	"harness/project":    {"harness"},
 	"harness/bench":      {"policy", "sandbox", "sandbox/container", "sandbox/engines", "sandbox/native"},
 }
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"bridge/harness"
+	"bridge/harness/project"
 	"bridge/sandbox"
 	"bridge/sandbox/native"
 )
@@ -40,7 +40,7 @@ func TestClients(t *testing.T) {
 		claude, codex := npm+"/@anthropic-ai/claude-code-linux-"+machine+"/claude", npm+"/.bin/codex"
 		for _, program := range []string{claude, codex} {
 			if _, err := os.Stat(program); err != nil {
-				harness.Skip(t, "the peers from npm are not installed: make peers: ", err)
+				project.Skip(t, "the peers from npm are not installed: make peers: ", err)
 			}
 		}
 		for _, format := range []string{"compact", "toon", "json"} {

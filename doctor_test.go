@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"bridge/harness"
+	"bridge/harness/project"
 	"bridge/sandbox"
 	"bridge/sandbox/container"
 )
@@ -35,7 +35,7 @@ func TestDoctor(t *testing.T) {
 	ready := 0
 	forEachEngine(t, func(*testing.T, sandbox.Engine) { ready++ })
 	if ready < len(wanted) {
-		harness.Skip(t, "engines are ready: ", ready, ", and it is about ", strings.Join(wanted, ", "))
+		project.Skip(t, "engines are ready: ", ready, ", and it is about ", strings.Join(wanted, ", "))
 	}
 	policy := filepath.Join(t.TempDir(), "policy.cue")
 	if err := os.WriteFile(policy, []byte("servers: toy: command: \"toy\"\nprofiles: all: {rootful: true, servers: toy: tools: [_]: {}}\n"), 0o644); err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bridge/harness"
+	"bridge/harness/project"
 	"bridge/sandbox"
 	"bridge/sandbox/native"
 )
@@ -121,11 +122,11 @@ func TestFloodOfSearches(t *testing.T) {
 	engine := native.New()
 	t.Cleanup(engine.Close)
 	if err := engine.Ready(t.Context(), sandbox.Spec{}); err != nil {
-		harness.Skip(t, err)
+		project.Skip(t, err)
 	}
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		harness.Skip(t, err)
+		project.Skip(t, err)
 	}
 	dir := t.TempDir()
 	policy := filepath.Join(dir, "policy.cue")

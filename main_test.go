@@ -16,7 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"bridge/cli"
-	"bridge/harness"
+	"bridge/harness/project"
 	"bridge/harness/standin"
 	"bridge/harness/toy"
 	"bridge/sandbox"
@@ -57,7 +57,7 @@ func forEachEngine(t *testing.T, test func(t *testing.T, engine sandbox.Engine))
 		}
 		t.Run(name, func(t *testing.T) {
 			if err := engine.Ready(t.Context(), sandbox.Spec{Rootful: true}); err != nil {
-				harness.Skip(t, err)
+				project.Skip(t, err)
 			}
 			test(t, engine)
 		})
@@ -80,7 +80,9 @@ func TestScript(t *testing.T) {
 	forEachEngine(t, func(t *testing.T, engine sandbox.Engine) {
 		name := engine.Name()
 		first = cmp.Or(first, name)
-		wanted := func(scenario string) bool { return name == first || every.MatchString(scenario) || !once.MatchString(scenario) }
+		wanted := func(scenario string) bool {
+			return name == first || every.MatchString(scenario) || !once.MatchString(scenario)
+		}
 		peers, err := filepath.Abs("testdata/npm/node_modules")
 		if err != nil {
 			t.Fatal(err)
@@ -103,7 +105,7 @@ func TestScript(t *testing.T) {
 		for _, other := range engines.Names() {
 			conditions[other] = other == name
 		}
-		harness.RunDir(t, "testdata/script", wanted, conditions, map[string]string{"NPM": peers, "TYPIST": typist, "PULL": os.Getenv(Pull), "MCP_BRIDGE_RUNTIME": name}, prepare)
+		project.RunDir(t, "testdata/script", wanted, conditions, map[string]string{"NPM": peers, "TYPIST": typist, "PULL": os.Getenv(Pull), "MCP_BRIDGE_RUNTIME": name}, prepare)
 	})
 }
 

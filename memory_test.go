@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"bridge/harness"
+	"bridge/harness/project"
 	"bridge/sandbox"
 	"bridge/sandbox/native"
 )
@@ -25,7 +25,7 @@ func TestNoUpdateIsLost(t *testing.T) {
 	engine := native.New()
 	t.Cleanup(engine.Close)
 	if err := engine.Ready(t.Context(), sandbox.Spec{}); err != nil {
-		harness.Skip(t, err)
+		project.Skip(t, err)
 	}
 	state := t.TempDir()
 	policy := filepath.Join(state, "policy.cue")

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"bridge/harness"
+	"bridge/harness/project"
 	"bridge/sandbox"
 	"bridge/sandbox/native"
 )
@@ -18,7 +18,7 @@ func needNative(t *testing.T) {
 	engine := native.New()
 	t.Cleanup(engine.Close)
 	if err := engine.Ready(t.Context(), sandbox.Spec{}); err != nil {
-		harness.Skip(t, err)
+		project.Skip(t, err)
 	}
 }
 

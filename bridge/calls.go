@@ -44,14 +44,7 @@ type run struct {
 	further int
 }
 
-func (r *run) isOver() bool {
-	select {
-	case <-r.over:
-		return true
-	default:
-		return false
-	}
-}
+func (r *run) isOver() bool { return isClosed(r.over) }
 
 // add notes a call that has not been sent yet and returns the function that
 // notes how it goes on.

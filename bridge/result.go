@@ -116,7 +116,7 @@ func (r *Report) pieces() []piece {
 
 func (r *Report) budget() int {
 	if r.Profile == nil || r.Profile.Output <= 0 {
-		return 24 << 10
+		return sandbox.DefaultOutput
 	}
 	return r.Profile.Output
 }

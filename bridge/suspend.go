@@ -121,14 +121,7 @@ func (b *Bridge) suspend(s *suspended) *mcp.CallToolResult {
 	return server.NewInputRequestBuilder(token).Elicit(confirmID, s.asks.form()).ToolResult()
 }
 
-func (s *suspended) over() bool {
-	select {
-	case <-s.ended:
-		return true
-	default:
-		return false
-	}
-}
+func (s *suspended) over() bool { return isClosed(s.ended) }
 
 // resume takes the agent's answer to what a run has asked, and goes on waiting
 // for the run. An agent that brings no answer is asked again.

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"bridge/harness"
+	"bridge/harness/project"
 )
 
 // A script is the text that Python takes it for, and is refused where Python
 // refuses it: Python itself is asked.
 func TestScriptsAreDecodedAsPythonDoes(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
-		harness.Skip(t, err, "; install Python 3.9 or later")
+		project.Skip(t, err, "; install Python 3.9 or later")
 	}
 	dir := t.TempDir()
 	for name, test := range map[string]struct{ script, err string }{

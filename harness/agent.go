@@ -20,8 +20,8 @@ type agentKey struct{}
 // patience bounds what a scenario waits for. It is not a measurement.
 const patience = 60 * time.Second
 
-// agent is the MCP client that a scenario plays, connected to one server.
-type agent struct {
+// Agent is the MCP client that a scenario plays, connected to one server.
+type Agent struct {
 	work      string   // the scenario's folder
 	variables []string // the names of its variables
 
@@ -56,8 +56,15 @@ type answer struct {
 	} `json:"error"`
 }
 
+// Connect starts a bridge, outside of a scenario, and initializes it. The folder is
+// for its log.
+func Connect(dir string, cmd *exec.Cmd) (*Agent, error) {
+	a := &Agent{work: dir}
+	return a, a.connect(cmd, false, "")
+}
+
 // connect starts the server, and greets it unless the era needs no greeting.
-func (a *agent) connect(cmd *exec.Cmd, modern bool, elicit string) error {
+func (a *Agent) connect(cmd *exec.Cmd, modern bool, elicit string) error {
 	if a.cmd != nil {
 		return errors.New("connected already; mcp close first")
 	}
@@ -82,10 +89,10 @@ func (a *agent) connect(cmd *exec.Cmd, modern bool, elicit string) error {
 	a.answers, a.gone, a.notes = map[int]chan answer{}, nil, nil
 	go a.read(out, a.exited)
 	if modern {
-		_, err = a.call("server/discover", map[string]any{})
+		_, err = a.Call("server/discover", map[string]any{})
 		return err
 	}
-	_, err = a.call("initialize", map[string]any{
+	_, err = a.Call("initialize", map[string]any{
 		"protocolVersion": "2025-11-25", "capabilities": a.capabilities(),
 		"clientInfo": map[string]any{"name": "scenario", "version": "1"},
 	})
@@ -96,7 +103,7 @@ func (a *agent) connect(cmd *exec.Cmd, modern bool, elicit string) error {
 }
 
 // read hands out the answers until the server has ended.
-func (a *agent) read(out io.Reader, exited chan struct{}) {
+func (a *Agent) read(out io.Reader, exited chan struct{}) {
 	defer close(exited)
 	lines := bufio.NewReader(out)
 	for {
@@ -118,7 +125,7 @@ func (a *agent) read(out io.Reader, exited chan struct{}) {
 	}
 }
 
-func (a *agent) take(line []byte) {
+func (a *Agent) take(line []byte) {
 	var m struct {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
@@ -150,7 +157,7 @@ func (a *agent) take(line []byte) {
 	}
 }
 
-func (a *agent) send(v any) error {
+func (a *Agent) send(v any) error {
 	line, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -162,7 +169,7 @@ func (a *agent) send(v any) error {
 }
 
 // begin sends a request and returns its id and where its answer will be.
-func (a *agent) begin(method string, params map[string]any) (int, chan answer, error) {
+func (a *Agent) begin(method string, params map[string]any) (int, chan answer, error) {
 	if a.cmd == nil {
 		return 0, nil, errors.New("not connected; mcp connect first")
 	}
@@ -190,7 +197,7 @@ func (a *agent) begin(method string, params map[string]any) (int, chan answer, e
 }
 
 // await waits for an answer.
-func (a *agent) await(c chan answer) (json.RawMessage, error) {
+func (a *Agent) await(c chan answer) (json.RawMessage, error) {
 	select {
 	case r, ok := <-c:
 		if !ok {
@@ -207,7 +214,7 @@ func (a *agent) await(c chan answer) (json.RawMessage, error) {
 	}
 }
 
-func (a *agent) call(method string, params map[string]any) (json.RawMessage, error) {
+func (a *Agent) Call(method string, params map[string]any) (json.RawMessage, error) {
 	_, c, err := a.begin(method, params)
 	if err != nil {
 		return nil, err
@@ -217,7 +224,7 @@ func (a *agent) call(method string, params map[string]any) (json.RawMessage, err
 
 // close ends the connection as a client does, by closing the server's stdin,
 // and waits until the server has ended.
-func (a *agent) close() error {
+func (a *Agent) close() error {
 	if a.cmd == nil {
 		return errors.New("not connected")
 	}
@@ -225,7 +232,7 @@ func (a *agent) close() error {
 	return a.wait()
 }
 
-func (a *agent) wait() error {
+func (a *Agent) wait() error {
 	defer func() { a.cmd = nil }()
 	select {
 	case <-a.exited:
@@ -242,7 +249,7 @@ func (a *agent) wait() error {
 
 // signal sends a signal and waits until nothing is left of the server and of
 // all that it had started.
-func (a *agent) signal(sig syscall.Signal) error {
+func (a *Agent) signal(sig syscall.Signal) error {
 	if a.cmd == nil {
 		return errors.New("not connected")
 	}
@@ -262,7 +269,7 @@ func (a *agent) signal(sig syscall.Signal) error {
 
 // vanish ends the connection as a client does that crashes, and waits until
 // nothing is left of the server, long before a run would be over.
-func (a *agent) vanish() error {
+func (a *Agent) vanish() error {
 	if a.cmd == nil {
 		return errors.New("not connected")
 	}
@@ -278,8 +285,8 @@ func (a *agent) vanish() error {
 	return nil
 }
 
-// end is the end of a scenario: nothing of it may go on.
-func (a *agent) end() {
+// End is the end of a scenario: nothing of it may go on.
+func (a *Agent) End() {
 	if a.cmd == nil {
 		return
 	}

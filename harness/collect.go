@@ -39,12 +39,12 @@ func (s *suite) collect() ([]*folder, error) {
 			i = len(folders)
 			folders = append(folders, &folder{name: name})
 		}
-		if s.Match != nil && !s.Match.MatchString(title(file)) {
+		if s.Match != nil && !s.Match.MatchString(Title(file)) {
 			continue
 		}
 		for range s.Count {
 			folders[i].trials = append(folders[i].trials, &trial{
-				name: title(file), file: file, verbose: s.Verbose, verdict: pass, done: make(chan struct{}),
+				name: Title(file), file: file, verbose: s.Verbose, verdict: pass, done: make(chan struct{}),
 			})
 		}
 	}
@@ -163,4 +163,9 @@ func wrapper() (string, error) {
 		name, text = "bridge.bat", "@\""+self+"\" \"--stand-ins=%WORK%\\servers\" %*\r\n"
 	}
 	return dir, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755)
+}
+
+// Title is the name of the scenario in a file.
+func Title(file string) string {
+	return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 }

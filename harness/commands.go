@@ -15,8 +15,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-func agentOf(ts *testscript.TestScript) *agent {
-	return ts.Value(agentKey{}).(*agent)
+func agentOf(ts *testscript.TestScript) *Agent {
+	return ts.Value(agentKey{}).(*Agent)
 }
 
 // cmdMCP plays an agent:
@@ -92,12 +92,12 @@ func cmdMCP(ts *testscript.TestScript, neg bool, args []string) {
 		if len(args) > 1 {
 			ts.Check(json.Unmarshal([]byte(args[1]), &params))
 		}
-		result, err := a.call(args[0], params)
+		result, err := a.Call(args[0], params)
 		outcome(ts, neg, err, result)
 	}
 }
 
-func mcpConnect(ts *testscript.TestScript, a *agent, args []string) error {
+func mcpConnect(ts *testscript.TestScript, a *Agent, args []string) error {
 	modern := len(args) > 0 && args[0] == "-modern"
 	if modern {
 		args = args[1:]
@@ -158,7 +158,7 @@ func outcome(ts *testscript.TestScript, neg bool, err error, result json.RawMess
 // The text of the result goes to stdout, or to stderr if it is an error, which
 // wants "!"; the structured content, if there is some, goes to the file
 // result.json. With -bg it does not wait for the answer: see mcp cancel and mcp wait. With -progress the
-// agent wants to be told of it: see mcp notes.
+// Agent wants to be told of it: see mcp notes.
 func cmdRunPython(ts *testscript.TestScript, neg bool, args []string) {
 	const how = "run_python [-bg] [-progress] [-timeout SECONDS] [-servers A,B] FILE"
 	params, background := map[string]any{}, false
@@ -202,7 +202,7 @@ func cmdRunPython(ts *testscript.TestScript, neg bool, args []string) {
 
 // awaitBackground waits for the run that was begun with -bg. Negated, the
 // result must be an error, or not come at all.
-func (a *agent) awaitBackground(ts *testscript.TestScript, neg bool) error {
+func (a *Agent) awaitBackground(ts *testscript.TestScript, neg bool) error {
 	raw, err := a.finish(a.pending, a.begun)
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 )
 
 // capabilities are those that the agent declares.
-func (a *agent) capabilities() map[string]any {
+func (a *Agent) capabilities() map[string]any {
 	if a.elicit == "" {
 		return map[string]any{}
 	}
@@ -19,7 +19,7 @@ func (a *agent) capabilities() map[string]any {
 
 // elicited shows a question to the agent's person: its text goes to the end of
 // the file asked.txt.
-func (a *agent) elicited(params json.RawMessage) any {
+func (a *Agent) elicited(params json.RawMessage) any {
 	var q struct {
 		Message string `json:"message"`
 	}
@@ -44,7 +44,7 @@ func (a *agent) elicited(params json.RawMessage) any {
 
 // finish gives the result of a tools/call, which the agent makes again with an
 // answer as often as the result is a question.
-func (a *agent) finish(c chan answer, params map[string]any) (json.RawMessage, error) {
+func (a *Agent) finish(c chan answer, params map[string]any) (json.RawMessage, error) {
 	for {
 		raw, err := a.await(c)
 		if err != nil {

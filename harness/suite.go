@@ -153,10 +153,10 @@ func (s *suite) setUp(e *testscript.Env, t *trial) error {
 		e.Setenv("POLICIES", policiesFolder)
 	}
 	e.Defer(func() { t.words = lastWords(filepath.Join(e.WorkDir, "bridge.log")) })
-	if err := setUp(e, t.file); err != nil {
+	if err := SetUp(e, t.file); err != nil {
 		return err
 	}
-	e.Values[agentKey{}].(*agent).stopped = s.stopped
+	e.Values[agentKey{}].(*Agent).stopped = s.stopped
 	return nil
 }
 

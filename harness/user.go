@@ -65,7 +65,7 @@ func cmdProfile(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	err := connectBridge(ts, a, elicit, args)
 	if err != nil {
-		a.end() // it has ended, or will say no more
+		a.End() // it has ended, or will say no more
 		log, _ := os.ReadFile(filepath.Join(a.work, "bridge.log"))
 		ts.Stderr().Write(log)
 	}
@@ -79,7 +79,7 @@ func cmdProfile(ts *testscript.TestScript, neg bool, args []string) {
 
 // connectBridge starts a bridge in the scenario's own folder, where places in
 // its policies are short.
-func connectBridge(ts *testscript.TestScript, a *agent, elicit string, args []string) error {
+func connectBridge(ts *testscript.TestScript, a *Agent, elicit string, args []string) error {
 	path, err := lookPath("bridge", ts.Getenv("PATH"))
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func connectBridge(ts *testscript.TestScript, a *agent, elicit string, args []st
 
 // connected gives the scenario's agent, connected to a bridge under the profile
 // that a client gets which asks for none, if to no other.
-func connected(ts *testscript.TestScript) *agent {
+func connected(ts *testscript.TestScript) *Agent {
 	a := agentOf(ts)
 	if a.cmd == nil {
 		ts.Check(connectBridge(ts, a, "", nil))
@@ -118,7 +118,7 @@ func cmdCall(ts *testscript.TestScript, neg bool, args []string) {
 	arguments, err := callArguments(args[1:])
 	ts.Check(err)
 	code := fmt.Sprintf(callCode, literal(server), literal(tool), literal(string(arguments)))
-	raw, err := connected(ts).call("tools/call", map[string]any{
+	raw, err := connected(ts).Call("tools/call", map[string]any{
 		"name": "run_python", "arguments": map[string]any{"code": code},
 	})
 	ts.Check(err)

@@ -68,16 +68,6 @@ func (p *Profile) CheckCall(server, tool string, args json.RawMessage) (Decision
 	return Decision{rule.Rule, sent}, nil
 }
 
-// AllowsTool reports whether some call of the tool would be allowed.
-func (p *Profile) AllowsTool(server, tool string) bool {
-	m, ok := p.allow[server]
-	if !ok {
-		return false
-	}
-	rule, ok := m.rule(tool)
-	return ok && rule.bad == ""
-}
-
 func (p *Profile) unknown(server string) error {
 	return &UnknownServer{Server: server, Profile: p.Name, Servers: sortedKeys(p.allow)}
 }

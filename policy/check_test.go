@@ -302,3 +302,13 @@ func TestCheckCallWithoutEnd(t *testing.T) {
 		}
 	}
 }
+
+// AllowsTool reports whether some call of the tool would be allowed.
+func (p *Profile) AllowsTool(server, tool string) bool {
+	m, ok := p.allow[server]
+	if !ok {
+		return false
+	}
+	rule, ok := m.rule(tool)
+	return ok && rule.bad == ""
+}

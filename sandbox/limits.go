@@ -1,29 +1,32 @@
 package sandbox
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
-// WithDefaults fills in what is left open: what is not more than zero.
-func (l Limits) WithDefaults() Limits {
-	or := func(value, otherwise int64) int64 {
-		if value > 0 {
-			return value
-		}
-		return otherwise
-	}
-	l.Memory = or(l.Memory, 512<<20)
-	l.PIDs = or(l.PIDs, 64)
-	l.Files = or(l.Files, 256)
-	l.Tmp = or(l.Tmp, 64<<20)
-	l.Workspace = or(l.Workspace, 64<<20)
-	l.Shm = or(l.Shm, 64<<20)
-	if !(l.CPUs > 0) { // NaN too
-		l.CPUs = 1
-	}
-	return l
+// DefaultLimits are what a zero field of Limits means. A profile's defaults are
+// the same.
+var DefaultLimits = Limits{
+	Memory: 512 << 20, CPUs: 1, PIDs: 128, Files: 256,
+	Tmp: 64 << 20, Workspace: 128 << 20, Shm: 16 << 20,
 }
 
-// Loose are the limits that are not in force, sorted, of what Sandbox.Limits
-// tells.
+// WithDefaults fills in the fields that are not more than zero.
+func (l Limits) WithDefaults() Limits {
+	d := DefaultLimits
+	if !(l.CPUs > 0) { // NaN too
+		l.CPUs = d.CPUs
+	}
+	return Limits{
+		Memory: cmp.Or(max(l.Memory, 0), d.Memory), CPUs: l.CPUs,
+		PIDs: cmp.Or(max(l.PIDs, 0), d.PIDs), Files: cmp.Or(max(l.Files, 0), d.Files),
+		Tmp: cmp.Or(max(l.Tmp, 0), d.Tmp), Workspace: cmp.Or(max(l.Workspace, 0), d.Workspace), Shm: cmp.Or(max(l.Shm, 0), d.Shm),
+	}
+}
+
+// Loose are the names of the limits that are not in force, sorted, of what
+// Sandbox.Limits returns.
 func Loose(held map[string]string) []string {
 	var names []string
 	for name, how := range held {

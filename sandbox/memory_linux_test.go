@@ -6,7 +6,7 @@ import (
 	"io"
 	"testing"
 
-	"bridge/harness"
+	"bridge/harness/project"
 	"bridge/sandbox"
 )
 
@@ -15,7 +15,7 @@ func readyNative(t *testing.T) sandbox.Engine {
 	t.Helper()
 	box := newNative()
 	if err := box.Ready(context.Background(), sandbox.Spec{}); err != nil {
-		harness.Skip(t, "the native engine is not ready: ", err)
+		project.Skip(t, "the native engine is not ready: ", err)
 	}
 	return box
 }

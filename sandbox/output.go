@@ -5,8 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// defaultOutput is how much of each stream is kept if a run does not say.
-const defaultOutput = 24 << 10
+// DefaultOutput is how many bytes of each stream are kept if a run does not say.
+// A profile's default is the same.
+const DefaultOutput = 24 << 10
 
 // maxSkipped bounds the bytes that a guest can say it has left out of a stream.
 const maxSkipped = 1 << 50

@@ -12,7 +12,7 @@ import (
 type Run struct {
 	Code    string
 	Servers []Server // what the run can reach, for names in the namespace
-	Output  int      // bytes kept of each stream's head, and as many of its tail; 0 means 24 KiB
+	Output  int      // bytes kept of each stream's head, and as many of its tail; 0 means DefaultOutput
 	Value   int      // characters of the last value; 0 means as Output
 	Last    bool     // whether Python ends with it, as part of the run: no other can follow, but files can be read
 
@@ -119,7 +119,7 @@ func (s *Session) Run(ctx context.Context, r Run) (Result, error) {
 		return Result{}, context.Cause(ctx)
 	}
 	if r.Output <= 0 {
-		r.Output = defaultOutput
+		r.Output = DefaultOutput
 	}
 	run := s.begin(ctx, r)
 	defer run.stop()

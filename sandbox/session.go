@@ -118,16 +118,6 @@ func Prepare(ctx context.Context, e Engine, spec Spec) error {
 // left.
 func (s *Session) Done() <-chan struct{} { return s.gone }
 
-// Loss returns how the session ended, nil while it has not.
-func (s *Session) Loss() *Loss {
-	select {
-	case <-s.gone:
-		return s.loss()
-	default:
-		return nil
-	}
-}
-
 // End has the session's Python end as one does that has run its program: it
 // waits for its threads, runs what is registered with atexit, and writes out
 // its files. A run that is going on is interrupted. What is left after Grace is

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"bridge/harness"
+	"bridge/harness/project"
 	"bridge/sandbox"
 	"bridge/sandbox/engines"
 	"bridge/sandbox/native"
@@ -53,7 +53,7 @@ func subjects(t *testing.T) []engine {
 	for _, name := range strings.Split(pythons, ":") {
 		out, err := exec.Command(name, "-I", "-c", "import sys; print(sys.executable)").Output()
 		if err != nil {
-			harness.Skip(t, name, " is not there: ", err, "; install Python 3.9 or later")
+			project.Skip(t, name, " is not there: ", err, "; install Python 3.9 or later")
 		}
 		path := strings.TrimSpace(string(out))
 		list = append(list, engine{"plain-" + strings.ReplaceAll(name, "/", "_"), plain{path}, ""})

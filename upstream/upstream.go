@@ -62,26 +62,6 @@ func New(defs []definition.Server, log *slog.Logger) *Set {
 	return s
 }
 
-// Warm starts servers and reads their catalogs in the background, all at
-// once; without names, every server. What goes wrong is logged, and told
-// again to whoever uses the server.
-func (s *Set) Warm(names ...string) {
-	if len(names) == 0 {
-		names = s.names()
-	}
-	for _, name := range names {
-		if !s.begin() {
-			return
-		}
-		go func() {
-			defer s.work.Done()
-			if _, err := s.Tools(s.life, name); err != nil && s.life.Err() == nil {
-				s.log.Warn("not warm", "server", name, "err", err)
-			}
-		}()
-	}
-}
-
 // Tools gives the catalog of a server: of one that is not running, as it was
 // last read or is kept; it is started if none is known. It must not be changed. Its errors are of type *Error.
 func (s *Set) Tools(ctx context.Context, server string) ([]definition.Tool, error) {

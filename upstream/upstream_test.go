@@ -277,3 +277,23 @@ func waitFor(t testing.TB, what string, happened func() bool) {
 		time.Sleep(5 * time.Millisecond)
 	}
 }
+
+// Warm starts servers and reads their catalogs in the background, all at
+// once; without names, every server. What goes wrong is logged, and told
+// again to whoever uses the server.
+func (s *Set) Warm(names ...string) {
+	if len(names) == 0 {
+		names = s.names()
+	}
+	for _, name := range names {
+		if !s.begin() {
+			return
+		}
+		go func() {
+			defer s.work.Done()
+			if _, err := s.Tools(s.life, name); err != nil && s.life.Err() == nil {
+				s.log.Warn("not warm", "server", name, "err", err)
+			}
+		}()
+	}
+}

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"bridge/definition"
-	"bridge/harness"
+	"bridge/harness/project"
 	"bridge/harness/toy"
 )
 
@@ -211,7 +211,7 @@ func TestTheEverythingServerOverHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(program); err != nil {
-		harness.Skip(t, "the peers from npm are not installed: make peers")
+		project.Skip(t, "the peers from npm are not installed: make peers")
 	}
 	for mode, path := range map[string]string{"streamableHttp": "/mcp", "sse": "/sse"} {
 		t.Run(mode, func(t *testing.T) {
@@ -219,7 +219,7 @@ func TestTheEverythingServerOverHTTP(t *testing.T) {
 			cmd := exec.Command("node", program, mode)
 			cmd.Env = append(os.Environ(), "PORT="+port)
 			if err := cmd.Start(); err != nil {
-				harness.Skip(t, err)
+				project.Skip(t, err)
 			}
 			t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 			for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {

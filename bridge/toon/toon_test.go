@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"bridge/harness"
+	"bridge/harness/project"
 )
 
 // TestFixtures holds Marshal against the specification's own examples: all of
@@ -18,7 +18,7 @@ func TestFixtures(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(files) == 0 {
-		harness.Skip(t, "the specification's examples are absent: make peers")
+		project.Skip(t, "the specification's examples are absent: make peers")
 	}
 	ran := 0
 	for _, file := range files {

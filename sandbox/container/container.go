@@ -142,3 +142,13 @@ func ExitOf(code int) sandbox.Exit {
 	}
 	return sandbox.Exit{Code: code}
 }
+
+// IsClosed reports whether a channel that carries no values is closed.
+func IsClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

@@ -101,7 +101,7 @@ func (b *box) attend(w *watch) {
 	w.drop()
 	b.stdout.End(err)
 	b.stderr.End(nil)
-	if b.exit.Signal == int(syscall.SIGKILL) && !b.isKilled() && !b.OutOfMemory() && b.away() {
+	if b.exit.Signal == int(syscall.SIGKILL) && !b.wasKilled() && !b.OutOfMemory() && b.away() {
 		// A daemon that is told to end ends its containers first.
 		b.exit.Engine = errAway
 	}
@@ -164,14 +164,7 @@ func (b *box) away() bool {
 	return false
 }
 
-func (b *box) isKilled() bool {
-	select {
-	case <-b.killed:
-		return true
-	default:
-		return false
-	}
-}
+func (b *box) wasKilled() bool { return container.IsClosed(b.killed) }
 
 // watchMemory notes kills for memory until the container is removed. The
 // container's state is about its first process only, if it says so at all.
@@ -199,12 +192,9 @@ func (b *box) Stderr() io.Reader     { return b.stderr }
 func (b *box) Kill() {
 	b.kill.Do(func() {
 		close(b.killed)
-		select {
-		case <-b.done:
-			return
-		default:
+		if !container.IsClosed(b.done) {
+			go b.engine.remove(b.client, b.id)
 		}
-		go b.engine.remove(b.client, b.id)
 	})
 }
 
@@ -221,12 +211,10 @@ func (b *box) Limits() map[string]string { return maps.Clone(b.held) }
 type stdin box
 
 func (s *stdin) Write(p []byte) (int, error) {
-	select {
-	case <-s.done:
+	if container.IsClosed(s.done) {
 		return 0, syscall.EPIPE
-	default:
-		return s.conn.Conn.Write(p)
 	}
+	return s.conn.Conn.Write(p)
 }
 
 // Close ends what the guest reads; what it writes goes on.

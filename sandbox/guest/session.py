@@ -13,7 +13,6 @@ from _guest.inside import PLAIN
 from _guest.reserve import insist, reserve
 from _guest.show import show
 
-OUTPUT = 24 << 10  # bytes of output shown if the host does not say
 MARK = 100  # characters of it that say what was cut
 
 
@@ -98,7 +97,7 @@ class Session:
         """Do one run and answer it."""
         params = request["params"]
         run = params["run"]
-        keep = params.get("output") or OUTPUT
+        keep = params["output"]
         self.wire.begin(run, keep, request["id"])
         try:
             self.restore(run)

@@ -102,14 +102,7 @@ func (b *box) attend(s *service) {
 	}()
 }
 
-func (b *box) wasKilled() bool {
-	select {
-	case <-b.killed:
-		return true
-	default:
-		return false
-	}
-}
+func (b *box) wasKilled() bool { return container.IsClosed(b.killed) }
 
 // counter looks for the kernel's count, when Python has come up: podman has no
 // time for it before, and a session runs no code.
@@ -141,14 +134,7 @@ func (b *box) Wait() sandbox.Exit {
 	return b.exit
 }
 
-func (b *box) OutOfMemory() bool {
-	select {
-	case <-b.done:
-		return b.oom
-	default:
-		return false
-	}
-}
+func (b *box) OutOfMemory() bool { return container.IsClosed(b.done) && b.oom }
 
 func (b *box) Limits() map[string]string { return maps.Clone(b.held) }
 

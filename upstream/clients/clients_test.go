@@ -247,3 +247,13 @@ func TestTheDocumentHasAllClients(t *testing.T) {
 		at = i
 	}
 }
+
+// Names are the clients that the package knows, in the order in which they are
+// read, as sources of Find.
+func Names() []string {
+	var list []string
+	for _, c := range known {
+		list = append(list, c.name)
+	}
+	return list
+}

@@ -74,16 +74,6 @@ var known = []client{
 	}, in: under("mcpServers")},
 }
 
-// Names are the clients that the package knows, in the order in which they are
-// read, as sources of Find.
-func Names() []string {
-	var list []string
-	for _, c := range known {
-		list = append(list, c.name)
-	}
-	return list
-}
-
 // places are the files that sources stand for.
 func (f *finder) places(sources []string) []place {
 	var list []place

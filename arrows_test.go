@@ -18,7 +18,7 @@ var arrows = map[string][]string{
 	".":      {"cli"},
 	"cli":    {"bridge", "definition", "harness", "harness/standin", "policy", "sandbox", "sandbox/container", "sandbox/engines", "sandbox/native", "store", "upstream", "upstream/clients"},
 	"bridge": {"bridge/toon", "definition", "policy", "sandbox", "store", "upstream"},
-	"policy": {"definition", "policies"},
+	"policy": {"definition", "policies", "policy/strictjson"},
 	// Writes docs/policy.md, and is in no binary of ours.
 	"policy/manual": {"policy"},
 	// What the engines that run containers share; the engines; the list of them.

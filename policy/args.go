@@ -1,46 +1,179 @@
 package policy
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/literal"
+	"cuelang.org/go/cue/token"
+
+	"bridge/policy/strictjson"
 )
 
-// What the arguments of a call may be, whatever the rule. The bounds are far
-// beyond what any tool wants; servers read what is within them alike.
-const (
-	maxArgs     = 8 << 20 // bytes
-	maxNames    = 100_000 // in objects of more than a few, that are in each other
-	maxNesting  = 64      // objects and lists in each other
-	maxDigits   = 400     // bytes of a number
-	maxExponent = 400
-)
-
-// An object is the arguments of a call, or one of them, in the order in which
-// they were sent. Values are object, []any, string, numeral, bool or nil.
-type object []member
-
-type member struct {
-	name  string
-	value any
+// An argsRule is what the arguments of a tool have to be.
+type argsRule struct {
+	*evaluator
+	value cue.Value
+	tools cue.Value // that it is in,
+	tool  string    // under this name
+	fills bool      // whether it may have fields that are not among those sent
 }
 
-// A numeral is a number as it is written in JSON: a float64 could not hold it.
-type numeral string
+// unify is the rule with what CUE has of arguments. What a definition closes from
+// further out, as in tools: #Readers, CUE only knows in its place; to look there
+// takes longer.
+func (r *argsRule) unify(is cue.Value) cue.Value {
+	if !r.names.outer {
+		return r.value.Unify(is)
+	}
+	in := cue.MakePath(cue.Str(r.tool), cue.Str("args"))
+	return r.tools.FillPath(in, is).LookupPath(in)
+}
 
-// A step is one of a path into arguments: a name, or an index of a list.
-type step struct {
-	name  []byte
-	named bool
-	index int
+// A mismatch is why arguments are not what a rule has them be, in one line that
+// quotes the rule and nothing of the arguments but their names.
+type mismatch struct {
+	path []strictjson.Step
+	pos  Pos // of what it breaks, if that has a place
+	text string
+}
+
+// Error is the argument and what is wrong with it.
+func (m *mismatch) Error() string { return argsPath(m.path) + ": " + m.text }
+
+const (
+	maxSteps = 200 // parts of a rule to look at for what is wrong
+)
+
+// check holds the rule against arguments, of which sent is the text. They are
+// right if they are an instance of the rule: if they have everything that it
+// has, and nothing of theirs contradicts it.
+func (r *argsRule) check(args strictjson.Object, sent []byte) (bad *mismatch) {
+	if bad := bounds(args); bad != nil {
+		return bad
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer func() {
+		if recover() != nil {
+			// A check that cannot be made is a denial.
+			bad = &mismatch{text: "the rule cannot be evaluated on them"}
+		}
+	}()
+	steps := maxSteps
+	c := argsCheck{r, &labels{placeholders: r.names}, &steps}
+	if r.names.reads && !r.names.charge(len(sent)) {
+		return &mismatch{text: fmt.Sprintf("the rules of this policy have read more than %d MiB of arguments, which CUE keeps; restart the bridge", maxKept>>20)}
+	}
+	if !c.labels.assign(args) {
+		return &mismatch{text: fmt.Sprintf("more names than fit in %d MiB, which CUE keeps; restart the bridge", maxKept>>20)}
+	}
+	both := r.unify(c.encoded(args))
+	if err := both.Validate(cue.Concrete(true), cue.Final()); err != nil {
+		return c.diagnose(both, args)
+	}
+	if !r.fills && !c.labels.alike(args) {
+		return nil // which is so of most rules and calls, and takes no further look
+	}
+	return c.added(both, args, nil)
+}
+
+// bounds refuses names that CUE would keep, before it sees them.
+func bounds(args strictjson.Object) *mismatch {
+	var look func(v any, path []strictjson.Step) *mismatch
+	look = func(v any, path []strictjson.Step) *mismatch {
+		switch v := v.(type) {
+		case strictjson.Object:
+			for _, m := range v {
+				at := append(path, strictjson.Step{Name: []byte(m.Name), Named: true})
+				if len(m.Name) > maxArgName {
+					return &mismatch{path: at, text: fmt.Sprintf("a name of %d bytes; at most %d", len(m.Name), maxArgName)}
+				}
+				if bad := look(m.Value, at); bad != nil {
+					return bad
+				}
+			}
+		case []any:
+			for i, e := range v {
+				if bad := look(e, append(path, strictjson.Step{Index: i})); bad != nil {
+					return bad
+				}
+			}
+		}
+		return nil
+	}
+	return look(args, nil)
+}
+
+// An argsCheck is one check of a rule.
+type argsCheck struct {
+	*argsRule
+	labels *labels
+	steps  *int // that are left for finding out what is wrong
+}
+
+// encoded is what was sent, as CUE has it.
+func (c argsCheck) encoded(v any) cue.Value {
+	return c.ctx.Encode(c.encode(v), cue.NilIsAny(false))
+}
+
+// encode makes of arguments what CUE's Encode takes for the same.
+func (c argsCheck) encode(v any) any {
+	switch v := v.(type) {
+	case strictjson.Object:
+		fields := make(map[string]any, len(v))
+		for _, m := range v {
+			fields[c.labels.label(m.Name)] = c.encode(m.Value)
+		}
+		return fields
+	case []any:
+		list := make([]any, len(v))
+		for i, e := range v {
+			list[i] = c.encode(e)
+		}
+		return list
+	case strictjson.Number:
+		return encodeNumber(v)
+	}
+	return v
+}
+
+// encodeNumber keeps a number what it is: a whole number is an int only if it is
+// written without a fraction and an exponent, and none is rounded.
+func encodeNumber(n strictjson.Number) any {
+	if i, err := strconv.ParseInt(string(n), 10, 64); err == nil {
+		return i
+	}
+	if n[0] == '-' {
+		return &ast.UnaryExpr{Op: token.SUB, X: numberLiteral(n[1:])}
+	}
+	return numberLiteral(n)
+}
+
+func numberLiteral(n strictjson.Number) *ast.BasicLit {
+	return &ast.BasicLit{Kind: token.FLOAT, Value: string(n)}
+}
+
+// arguments reads the arguments of a call, which it returns as they are to be
+// sent. With build it also returns their values.
+func arguments(sent json.RawMessage, build bool) (json.RawMessage, strictjson.Object, error) {
+	out, values, err := strictjson.Read(sent, build)
+	if bad := (*strictjson.Error)(nil); errors.As(err, &bad) {
+		return nil, nil, &mismatch{path: bad.Path, text: bad.Text}
+	}
+	return out, values, err
 }
 
 // argsPath is the path as CUE writes it. The names come from the sandbox.
-func argsPath(path []step) string {
+func argsPath(path []strictjson.Step) string {
 	var b strings.Builder
 	b.WriteString("args")
 	for i, s := range path {
@@ -50,9 +183,9 @@ func argsPath(path []step) string {
 		if i >= 8 && i < len(path)-4 {
 			continue
 		}
-		switch name := shorten(string(s.name)); {
-		case !s.named:
-			b.WriteString("[" + strconv.Itoa(s.index) + "]")
+		switch name := shorten(string(s.Name)); {
+		case !s.Named:
+			b.WriteString("[" + strconv.Itoa(s.Index) + "]")
 		case plain(name):
 			b.WriteString("." + name)
 		default:
@@ -62,203 +195,174 @@ func argsPath(path []step) string {
 	return b.String()
 }
 
-// arguments reads the arguments of a call, of which servers could make
-// different things if it did not refuse what they read differently. It returns
-// them as they are sent: without spaces, every text in its shortest form. With
-// build it also returns what they are.
-func arguments(sent json.RawMessage, build bool) (json.RawMessage, object, error) {
-	if len(sent) == 0 {
-		return json.RawMessage("{}"), nil, nil
-	}
-	if len(sent) > maxArgs {
-		return nil, nil, fmt.Errorf("args: %d bytes; at most %d", len(sent), maxArgs)
-	}
-	r := reader{in: sent, out: make([]byte, 0, len(sent)), build: build}
-	r.space()
-	first := r.peek()
-	v, err := r.value()
-	if err != nil {
-		return nil, nil, err
-	}
-	if first != '{' {
-		return nil, nil, r.refuse("not an object")
-	}
-	r.space()
-	if r.at < len(r.in) {
-		return nil, nil, r.refuse("something follows them, at byte %d", r.at)
-	}
-	o, _ := v.(object)
-	return r.out, o, nil
-}
-
-// A reader reads JSON once, strictly, and writes it anew.
-type reader struct {
-	in    []byte
-	at    int
-	out   []byte
-	build bool
-	built int // values
-	names int // in the objects that are being read
-	path  []step
-}
-
-func (r *reader) refuse(format string, args ...any) error {
-	return fmt.Errorf("%s: %s", argsPath(r.path), fmt.Sprintf(format, args...))
-}
-
-func (r *reader) malformed() error {
-	if r.at >= len(r.in) {
-		return r.refuse("malformed JSON: it ends too early")
-	}
-	return r.refuse("malformed JSON, at byte %d", r.at)
-}
-
-// peek is the next byte, or 0 at the end.
-func (r *reader) peek() byte {
-	if r.at < len(r.in) {
-		return r.in[r.at]
-	}
-	return 0
-}
-
-func (r *reader) space() {
-	for r.at < len(r.in) {
-		switch r.in[r.at] {
-		case ' ', '\t', '\n', '\r':
-			r.at++
-		default:
-			return
-		}
-	}
-}
-
-// punctuation takes the byte, if it is the next, from one end to the other.
-func (r *reader) punctuation(c byte) bool {
-	if r.peek() != c {
-		return false
-	}
-	r.at++
-	r.out = append(r.out, c)
-	return true
-}
-
-func (r *reader) value() (any, error) {
-	if r.build {
-		// Each takes much more here than in JSON.
-		if r.built++; r.built > maxValues {
-			return nil, fmt.Errorf("args: more than %d values, too many for a rule", maxValues)
-		}
-	}
-	switch c := r.peek(); {
-	case c == '{' || c == '[':
-		if len(r.path) >= maxNesting {
-			return nil, r.refuse("nested deeper than %d", maxNesting)
-		}
-		if c == '[' {
-			return r.list()
-		}
-		return r.object()
-	case c == '"':
-		s, err := r.text()
-		if !r.build || err != nil {
-			return nil, err
-		}
-		return string(s), nil
-	case c == '-' || c >= '0' && c <= '9':
-		return r.number()
-	}
-	for _, w := range [...]struct {
-		text  string
-		value any
-	}{{"true", true}, {"false", false}, {"null", nil}} {
-		if bytes.HasPrefix(r.in[r.at:], []byte(w.text)) {
-			r.at += len(w.text)
-			r.out = append(r.out, w.text...)
-			return w.value, nil
-		}
-	}
-	for _, w := range []string{"NaN", "Infinity"} {
-		if bytes.HasPrefix(r.in[r.at:], []byte(w)) {
-			return nil, r.refuse("%s is no number in JSON", w)
-		}
-	}
-	return nil, r.malformed()
-}
-
-func (r *reader) object() (any, error) {
-	r.punctuation('{')
-	r.space()
-	var o object
-	if r.punctuation('}') {
-		return o, nil
-	}
-	var seen nameSet
-	defer func() { r.names -= len(seen.many) }()
-	for {
-		if r.peek() != '"' {
-			return nil, r.malformed()
-		}
-		name, err := r.text()
+// added finds what the rule would add to arguments that do not contradict it:
+// fields that have a value in the rule and are not among those sent. And it
+// finds names that servers may take for others, as many do not tell upper case
+// from lower.
+func (c argsCheck) added(both cue.Value, v any, path []strictjson.Step) *mismatch {
+	switch v := v.(type) {
+	case strictjson.Object:
+		return c.addedFields(both, v, path)
+	case []any:
+		it, err := both.List()
 		if err != nil {
-			return nil, err
+			return &mismatch{path: path, text: "does not fit the rule"}
 		}
-		r.path = append(r.path, step{name: name, named: true})
-		if !seen.add(name) {
-			return nil, r.refuse("given twice")
-		}
-		if seen.many != nil {
-			if r.names++; r.names > maxNames {
-				return nil, fmt.Errorf("args: more than %d names in objects that are in each other", maxNames)
+		for i := 0; it.Next() && i < len(v); i++ {
+			if bad := c.added(it.Value(), v[i], append(path, strictjson.Step{Index: i})); bad != nil {
+				return bad
 			}
 		}
-		r.space()
-		if !r.punctuation(':') {
-			return nil, r.malformed()
-		}
-		r.space()
-		v, err := r.value()
-		if err != nil {
-			return nil, err
-		}
-		r.path = r.path[:len(r.path)-1]
-		if r.build {
-			o = append(o, member{string(name), v})
-		}
-		r.space()
-		if r.punctuation('}') {
-			return o, nil
-		}
-		if !r.punctuation(',') {
-			return nil, r.malformed()
-		}
-		r.space()
 	}
+	return nil
 }
 
-func (r *reader) list() (any, error) {
-	r.punctuation('[')
-	r.space()
-	list := []any{}
-	if r.punctuation(']') {
-		return list, nil
+func (c argsCheck) addedFields(both cue.Value, o strictjson.Object, path []strictjson.Step) *mismatch {
+	it, err := both.Fields(cue.Optional(true))
+	if err != nil {
+		return &mismatch{path: path, text: "does not fit the rule"}
 	}
-	for i := 0; ; i++ {
-		r.path = append(r.path, step{index: i})
-		v, err := r.value()
-		if err != nil {
-			return nil, err
-		}
-		r.path = r.path[:len(r.path)-1]
-		if r.build {
-			list = append(list, v)
-		}
-		r.space()
-		if r.punctuation(']') {
-			return list, nil
-		}
-		if !r.punctuation(',') {
-			return nil, r.malformed()
-		}
-		r.space()
+	values := make(map[string]any, len(o))
+	for _, m := range o {
+		values[m.Name] = m.Value
 	}
+	folded := make(map[string]string, len(o))
+	for it.Next() {
+		name := c.labels.name(it.Selector().Unquoted())
+		value, sent := values[name]
+		if !sent && it.Selector().ConstraintType() != cue.OptionalConstraint {
+			return &mismatch{to(path, name), c.posOf(it.Value()), "missing; a rule adds nothing to what is sent"}
+		}
+		key := fold(name)
+		if other, twice := folded[key]; twice {
+			_, both := values[other]
+			if !sent || both && !c.names.words[other] {
+				name, other = other, name
+			}
+			if sent || both {
+				return &mismatch{to(path, name), Pos{}, fmt.Sprintf("some servers would take it for %s: they differ in upper and lower case alone", shown(other))}
+			}
+		}
+		folded[key] = name
+		if bad := c.added(it.Value(), value, to(path, name)); bad != nil {
+			return bad
+		}
+	}
+	return nil
+}
+
+// to is the path to the field of that name.
+func to(path []strictjson.Step, name string) []strictjson.Step {
+	return append(path[:len(path):len(path)], strictjson.Step{Name: []byte(name), Named: true})
+}
+
+// shown is an argument's name in a message.
+func shown(name string) string {
+	return strings.TrimPrefix(argsPath(to(nil, name)), "args.")
+}
+
+// fold is the same for names that differ in upper and lower case alone.
+func fold(name string) string {
+	ascii := true
+	for i := 0; i < len(name); i++ {
+		ascii = ascii && name[i] < utf8.RuneSelf
+	}
+	if ascii {
+		return strings.ToUpper(name)
+	}
+	return strings.Map(func(r rune) rune {
+		least := r
+		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+			least = min(least, f)
+		}
+		return least
+	}, name)
+}
+
+// fold is the words, as fold has them, and how many are the same then.
+func (v *vocabulary) fold() map[string]int {
+	folded := map[string]int{}
+	for word := range v.words {
+		folded[fold(word)]++
+	}
+	return folded
+}
+
+// alike reports whether there are names that differ in upper and lower case alone
+// from others, or from those that the policy writes.
+func (l *labels) alike(v any) bool {
+	switch v := v.(type) {
+	case strictjson.Object:
+		var unknown []string
+		for _, m := range v {
+			key := fold(m.Name)
+			if n := l.folded[key]; n > 1 || n == 1 && !l.words[m.Name] {
+				return true
+			}
+			if !l.words[m.Name] {
+				unknown = append(unknown, key)
+			}
+			if l.alike(m.Value) {
+				return true
+			}
+		}
+		slices.Sort(unknown)
+		return len(slices.Compact(unknown)) < len(unknown)
+	case []any:
+		return slices.ContainsFunc(v, l.alike)
+	}
+	return false
+}
+
+// fills reports whether a rule may have fields that a call does not: those that
+// are written without a mark.
+func (e *evaluator) fills(rule cue.Value) bool {
+	if e.terms.depends {
+		return true
+	}
+	n := 0
+	var look func(v cue.Value) bool
+	look = func(v cue.Value) bool {
+		const most = 500
+		if n++; n > most {
+			return true
+		}
+		kind := v.IncompleteKind()
+		if kind&(cue.StructKind|cue.ListKind) == 0 {
+			return kind == cue.BottomKind
+		}
+		op, parts := v.Expr()
+		switch op {
+		case cue.NoOp, cue.CallOp: // close({…}), or what only looks, as list.MaxItems does
+		case cue.AndOp, cue.OrOp:
+			return slices.ContainsFunc(parts, look)
+		default:
+			return true
+		}
+		switch kind {
+		case cue.StructKind:
+			it, err := v.Fields(cue.Optional(true), cue.Patterns(true))
+			for err == nil && it.Next() {
+				mark := it.Selector().ConstraintType()
+				if mark&(cue.OptionalConstraint|cue.RequiredConstraint|cue.PatternConstraint) == 0 || it.Value().IncompleteKind() != cue.BottomKind && look(it.Value()) {
+					return true
+				}
+			}
+			return err != nil
+		case cue.ListKind:
+			it, err := v.List()
+			if err != nil {
+				return op != cue.CallOp
+			}
+			for it.Next() {
+				if look(it.Value()) {
+					return true
+				}
+			}
+			e := v.LookupPath(cue.MakePath(cue.AnyIndex))
+			return e.Exists() && look(e)
+		}
+		return kind != cue.TopKind && op != cue.CallOp
+	}
+	return look(rule)
 }

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"bridge/policy/strictjson"
 )
 
 // What servers could read differently is refused, with or without a rule for
@@ -73,11 +75,11 @@ func TestArguments(t *testing.T) {
 			}
 		}
 	}
-	long := `{"a":"` + strings.Repeat("x", maxArgs) + `"}`
+	long := `{"a":"` + strings.Repeat("x", strictjson.MaxBytes) + `"}`
 	if _, _, err := arguments([]byte(long), false); err == nil || err.Error() != "args: 8388616 bytes; at most 8388608" {
 		t.Errorf("%.100v", err)
 	}
-	many := `{"a":[` + strings.Repeat("0,", maxValues) + `0]}`
+	many := `{"a":[` + strings.Repeat("0,", strictjson.MaxValues) + `0]}`
 	if _, _, err := arguments([]byte(many), false); err != nil {
 		t.Error(err)
 	}
@@ -85,7 +87,7 @@ func TestArguments(t *testing.T) {
 		t.Errorf("%.100v", err)
 	}
 	var names strings.Builder
-	for i := range maxNames/2 + 10 {
+	for i := range strictjson.MaxNames/2 + 10 {
 		fmt.Fprintf(&names, `"%d":0,`, i)
 	}
 	half := names.String()

@@ -125,3 +125,25 @@ func shorten(name string) string {
 	}
 	return strings.ToValidUTF8(name[:most], "") + "…"
 }
+
+// Rule is the rule under which calls of a tool are allowed, if there is one,
+// whatever it wants of their arguments.
+func (p *Profile) Rule(server, tool string) (Rule, bool) {
+	m, ok := p.allow[server]
+	if !ok {
+		return Rule{}, false
+	}
+	r, ok := m.rule(tool)
+	return r.Rule, ok && r.bad == ""
+}
+
+// ReadsArguments reports whether the rule for a tool looks at a call's
+// arguments, so that only with them there is a decision.
+func (p *Profile) ReadsArguments(server, tool string) bool {
+	m, ok := p.allow[server]
+	if !ok {
+		return false
+	}
+	rule, ok := m.rule(tool)
+	return ok && rule.args != nil
+}

@@ -89,17 +89,17 @@ func (s setting) truth() bool {
 }
 
 // policy is what the policy says, in which there is no mistake.
-func (l *loader) policy() *Policy {
+func (e *evaluator) policy() *Policy {
 	p := &Policy{profiles: map[string]*Profile{}}
 	servers := map[string]definition.Server{}
-	all := setting{l.user, l.defaults}
-	for name := range fields(l.user, "servers") {
+	all := setting{e.user, e.defaults}
+	for name := range fields(e.user, "servers") {
 		s := all.field("servers").field(name)
-		l.defined[name] = !s.field("disabled").truth()
+		e.defined[name] = !s.field("disabled").truth()
 		servers[name] = server(name, s)
 	}
-	for name := range fields(l.user, "profiles") {
-		p.profiles[name] = l.profile(name, all.field("profiles").field(name), servers)
+	for name := range fields(e.user, "profiles") {
+		p.profiles[name] = e.profile(name, all.field("profiles").field(name), servers)
 	}
 	return p
 }
@@ -134,7 +134,7 @@ func texts(v cue.Value, name string) map[string]string {
 	return m
 }
 
-func (l *loader) profile(name string, s setting, servers map[string]definition.Server) *Profile {
+func (e *evaluator) profile(name string, s setting, servers map[string]definition.Server) *Profile {
 	limits, timeout, session := s.field("limits"), s.field("timeout"), s.field("session")
 	audit, memory := s.field("audit"), s.field("memory")
 	p := &Profile{
@@ -162,7 +162,7 @@ func (l *loader) profile(name string, s setting, servers map[string]definition.S
 		Output:   int(s.field("output").number()),
 		Parallel: int(s.field("parallel").number()),
 		Session:  Session{Persist: session.field("persist").truth(), Idle: session.field("idle").seconds()},
-		Budget:   l.budget(s),
+		Budget:   e.budget(s),
 		Audit:    Audit{audit.field("enabled").truth(), audit.field("required").truth(), audit.field("arguments").truth(), audit.field("code").truth(), audit.field("bytes").number(), audit.written.Exists()},
 		Memory:   Memory{memory.field("mode").text(), memory.field("bytes").number(), int(memory.field("keys").number())},
 		State:    s.field("state").text(),
@@ -170,19 +170,19 @@ func (l *loader) profile(name string, s setting, servers map[string]definition.S
 		Discover: s.field("discover").texts(),
 		allow:    map[string]*mount{},
 	}
-	p.from = &origin{l, s, l.posOf(s.written)}
+	p.from = &origin{e, s, e.posOf(s.written)}
 	// The usual default yields to a smaller maximum.
 	p.Timeout.Default = min(p.Timeout.Default, p.Timeout.Max)
 
 	for mounted, v := range fields(s.written, "servers") {
-		if l.defined[mounted] {
+		if e.defined[mounted] {
 			p.Servers = append(p.Servers, servers[mounted])
-			p.allow[mounted] = l.mount(mounted, v)
+			p.allow[mounted] = e.mount(mounted, v)
 		}
 	}
 	slices.SortFunc(p.Servers, byName)
 	if len(p.Discover) > 0 {
-		p.finder = &finder{l, lookup(s.written, "servers")}
+		p.finder = &finder{e, lookup(s.written, "servers")}
 	}
 	return p
 }

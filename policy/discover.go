@@ -13,7 +13,7 @@ import (
 // A finder mounts servers that the policy does not define, where a profile
 // names them or has a pattern for their names.
 type finder struct {
-	*loader
+	*evaluator
 	servers cue.Value // of the profile
 }
 

@@ -26,7 +26,7 @@ type RuleText struct {
 
 // An origin is what a profile was made of.
 type origin struct {
-	*loader
+	*evaluator
 	setting
 	pos Pos
 }

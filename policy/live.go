@@ -19,7 +19,7 @@ func (p *Profile) Live(server string, tools []definition.Tool) (mistakes, warnin
 		return nil, nil
 	}
 	v := &live{
-		loader: m.merger.loader, mount: m, tools: tools, rules: map[string]ruling{},
+		evaluator: m.merger.evaluator, mount: m, tools: tools, rules: map[string]ruling{},
 		path: []string{"profiles", p.Name, "servers", server, "tools"},
 	}
 	for _, t := range tools {
@@ -41,7 +41,7 @@ func (p *Profile) Live(server string, tools []definition.Tool) (mistakes, warnin
 
 // live vets the rules of one mounted server.
 type live struct {
-	*loader
+	*evaluator
 	mount *mount
 	tools []definition.Tool
 	rules map[string]ruling // that hold for the tools

@@ -80,27 +80,35 @@ func load(sources []source) (*Policy, error) {
 }
 
 func loadAnyway(sources []source) (*Policy, error) {
-	syn := parse(sources)
-	if len(syn.errs) > 0 {
-		// What CUE would say of the rest could be due to what is missing.
-		return nil, syn.sorted()
+	syn, errs := parse(sources)
+	if len(errs) > 0 {
+		// CUE's errors about the rest could come from what is missing.
+		return nil, errs.sorted(syn.order).err()
 	}
 	return evaluate(syn)
 }
 
-// A loader turns evaluated CUE into a policy. Its syntax collects the mistakes.
-type loader struct {
+// An evaluator is a policy as CUE has evaluated it. It lives as long as the policy:
+// calls are decided with its values.
+type evaluator struct {
 	*syntax
 	ctx      *cue.Context
 	user     cue.Value       // the policy by itself
 	defaults cue.Value       // defaults.cue
 	defined  map[string]bool // the policy's servers, and whether they are not disabled
-	mu       *sync.Mutex     // guards ctx and its values once the policy is loaded: they are not for concurrent use
+	mu       sync.Mutex      // guards ctx, its values and names once the policy is loaded: they are not for concurrent use
+	names    *placeholders   // of arguments
+}
 
-	names *placeholders // of arguments; guarded as well
-
+// A loader compares what was evaluated with the schema, and collects mistakes.
+type loader struct {
+	*evaluator
+	errs     Errors
 	abstract bool // vet is in a pattern
 }
+
+// sorted is the mistakes, in the order of the files.
+func (l *loader) sorted() error { return l.errs.sorted(l.order).err() }
 
 // evaluate makes a policy of parsed files. Its error is Errors, but for
 // mistakes in our own files.
@@ -120,7 +128,10 @@ func evaluate(syn *syntax) (*Policy, error) {
 	for _, f := range syn.files {
 		inst.AddSyntax(f) // its errors are those of inst
 	}
-	l := &loader{syntax: syn, ctx: ctx, user: ctx.BuildInstance(inst), defaults: defaults, defined: map[string]bool{}, mu: new(sync.Mutex), names: &placeholders{vocabulary: syn.terms, byClass: map[string][]string{}, given: map[string]bool{}, folded: syn.terms.fold()}}
+	l := &loader{evaluator: &evaluator{
+		syntax: syn, ctx: ctx, user: ctx.BuildInstance(inst), defaults: defaults, defined: map[string]bool{},
+		names: &placeholders{vocabulary: syn.terms, byClass: map[string][]string{}, given: map[string]bool{}, folded: syn.terms.fold()},
+	}}
 	if inst.Err != nil {
 		l.report(inst.Err, nil)
 		return nil, l.sorted()
@@ -142,7 +153,7 @@ func evaluate(syn *syntax) (*Policy, error) {
 		return nil, l.sorted()
 	}
 	p := l.policy()
-	p.loader = l
+	p.eval = l.evaluator
 	return p, nil
 }
 

@@ -26,7 +26,7 @@ const ModuleSchema = "schema.cue"
 func Module(p *Policy) []ModuleFile {
 	text := schemaSource + moduleEnd
 	if p != nil {
-		text += p.loader.spelt()
+		text += p.eval.spelt()
 	}
 	return []ModuleFile{
 		{"cue.mod/module.cue", "module: \"policies.example\"\nlanguage: version: \"v0.9.0\"\n"},
@@ -35,7 +35,7 @@ func Module(p *Policy) []ModuleFile {
 }
 
 // spelt is which definition holds for each name in the policy.
-func (l *loader) spelt() string {
+func (e *evaluator) spelt() string {
 	var b strings.Builder
 	is := func(definition string, path ...string) {
 		for i, name := range path {
@@ -44,10 +44,10 @@ func (l *loader) spelt() string {
 		fmt.Fprintf(&b, "%s: %s\n", strings.Join(path, ": "), definition)
 	}
 	b.WriteString("\n// The names that there are, for editors, which do not follow patterns.\n")
-	for server := range fields(l.user, "servers") {
+	for server := range fields(e.user, "servers") {
 		is("#Server", "servers", server)
 	}
-	for profile, v := range fields(l.user, "profiles") {
+	for profile, v := range fields(e.user, "profiles") {
 		is("#Profile", "profiles", profile)
 		for server, mount := range fields(v, "servers") {
 			is("#Mount", "profiles", profile, "servers", server)

@@ -15,7 +15,7 @@ import (
 type Policy struct {
 	profiles map[string]*Profile
 	sources  []source // what it was loaded from
-	loader   *loader  // that loaded it
+	eval     *evaluator
 
 	builtIn func() (*Policy, error) // whose profiles there are beside; nil if it is that policy
 }
@@ -39,13 +39,13 @@ func (p *Policy) BuiltIn() []string {
 // Place is where the policy has the field at the path, which is nowhere if it
 // has no such field, and the path as it is written.
 func (p *Policy) Place(path ...string) (at Pos, written string) {
-	p.loader.mu.Lock()
-	defer p.loader.mu.Unlock()
-	v := lookup(p.loader.user, path...)
+	p.eval.mu.Lock()
+	defer p.eval.mu.Unlock()
+	v := lookup(p.eval.user, path...)
 	if !v.Exists() {
 		return Pos{}, pathString(path)
 	}
-	return p.loader.posOf(v), pathString(path)
+	return p.eval.posOf(v), pathString(path)
 }
 
 // Profile is the profile of that name, the policy's own or else one that is built

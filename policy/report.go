@@ -36,8 +36,8 @@ func (l *loader) report(err error, path []string) {
 
 // say is CUE's error in one line, and the values that contradict each other if
 // it is about some. The line is empty for one that only announces others.
-func (l *loader) say(e errors.Error, where []Pos) (line string, values []string) {
-	format, args := e.Msg()
+func (e *evaluator) say(err errors.Error, where []Pos) (line string, values []string) {
+	format, args := err.Msg()
 	text := make([]string, len(args))
 	for i, a := range args {
 		text[i] = clip(oneLine(fmt.Sprint(a)))
@@ -46,14 +46,14 @@ func (l *loader) say(e errors.Error, where []Pos) (line string, values []string)
 	case strings.Contains(format, "errors in empty disjunction"):
 		return "", nil
 	case strings.HasPrefix(format, "conflicting values %s and %s") && len(where) == 2:
-		if l.compare(where[0], where[1]) > 0 {
+		if e.compare(where[0], where[1]) > 0 {
 			text[0], text[1] = text[1], text[0]
 			where[0], where[1] = where[1], where[0]
 		}
 		return fmt.Sprintf("conflicting values %s and %s (the other at %s)", text[0], text[1], where[1]), text[:2]
 	case strings.HasPrefix(format, "conflicting values %s and %s") && len(where) > 2:
 		// References are among the places, so which is whose is not known.
-		slices.SortFunc(where, l.compare)
+		slices.SortFunc(where, e.compare)
 		places := make([]string, len(where)-1)
 		for i, at := range where[1:] {
 			places[i] = at.String()
@@ -64,18 +64,18 @@ func (l *loader) say(e errors.Error, where []Pos) (line string, values []string)
 	case format == "invalid value %s (does not satisfy %s)" && text[0] == `""`:
 		return "must not be empty", nil
 	case format == "":
-		return clip(oneLine(e.Error())), nil
+		return clip(oneLine(err.Error())), nil
 	}
 	return clip(oneLine(fmt.Sprintf(format, args...))), nil
 }
 
 // userPositions are those of the error's positions that are in the policy, as
 // CUE orders them.
-func (l *loader) userPositions(e errors.Error) []Pos {
+func (e *evaluator) userPositions(err errors.Error) []Pos {
 	var where []Pos
-	for _, p := range append(e.InputPositions(), e.Position()) {
+	for _, p := range append(err.InputPositions(), err.Position()) {
 		at := position(p)
-		if _, ok := l.order[at.File]; ok && p.IsValid() && !slices.Contains(where, at) {
+		if _, ok := e.order[at.File]; ok && p.IsValid() && !slices.Contains(where, at) {
 			where = append(where, at)
 		}
 	}
@@ -83,21 +83,21 @@ func (l *loader) userPositions(e errors.Error) []Pos {
 }
 
 // nearest is the place of the innermost field on the path that the policy has.
-func (l *loader) nearest(path []string) Pos {
+func (e *evaluator) nearest(path []string) Pos {
 	for n := len(path); n > 0; n-- {
-		v := l.user
+		v := e.user
 		for _, name := range path[:n] {
-			v = l.child(v, name)
+			v = e.child(v, name)
 		}
-		if at := l.posOf(v); v.Exists() && at.Line > 0 {
+		if at := e.posOf(v); v.Exists() && at.Line > 0 {
 			return at
 		}
 	}
-	return Pos{File: l.files[0].Filename}
+	return Pos{File: e.files[0].Filename}
 }
 
 // child is the field of that name, or the policy's own.
-func (l *loader) child(v cue.Value, name string) cue.Value {
+func (e *evaluator) child(v cue.Value, name string) cue.Value {
 	if c := lookup(v, name); c.Exists() {
 		return c
 	}
@@ -112,10 +112,10 @@ func (l *loader) child(v cue.Value, name string) cue.Value {
 
 // posOf is the place of the field that v is the value of: the first, if several
 // places add to it, and its own rather than that of a pattern.
-func (l *loader) posOf(v cue.Value) Pos {
+func (e *evaluator) posOf(v cue.Value) Pos {
 	var best label
-	for _, at := range l.labelsOf(v) {
-		if best.Line == 0 || best.pattern && !at.pattern || best.pattern == at.pattern && l.compare(at.Pos, best.Pos) < 0 {
+	for _, at := range e.labelsOf(v) {
+		if best.Line == 0 || best.pattern && !at.pattern || best.pattern == at.pattern && e.compare(at.Pos, best.Pos) < 0 {
 			best = at
 		}
 	}
@@ -126,11 +126,11 @@ func (l *loader) posOf(v cue.Value) Pos {
 }
 
 // labelsOf are the places that add to the field that v is the value of.
-func (l *loader) labelsOf(v cue.Value) []label {
+func (e *evaluator) labelsOf(v cue.Value) []label {
 	var list []label
 	for _, a := range v.Attributes(cue.FieldAttr) {
-		if n, err := strconv.Atoi(a.Contents()); a.Name() == fieldAttr && err == nil && n >= 0 && n < len(l.labels) {
-			list = append(list, l.labels[n])
+		if n, err := strconv.Atoi(a.Contents()); a.Name() == fieldAttr && err == nil && n >= 0 && n < len(e.labels) {
+			list = append(list, e.labels[n])
 		}
 	}
 	return list
@@ -215,4 +215,4 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-func (l *loader) compare(a, b Pos) int { return comparePos(a, b, l.order) }
+func (e *evaluator) compare(a, b Pos) int { return comparePos(a, b, e.order) }

@@ -122,7 +122,7 @@ func (p *Profile) LiveResources(server string, uris, templates []string) []Error
 		return nil
 	}
 	m = m.resources
-	v := &live{loader: m.merger.loader, path: []string{"profiles", p.Name, "servers", server, "resources"}}
+	v := &live{evaluator: m.merger.evaluator, path: []string{"profiles", p.Name, "servers", server, "resources"}}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, uri := range sortedKeys(m.names) {

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strings"
 	"time"
@@ -51,18 +52,18 @@ func (r ruling) in(tools cue.Value, tool string) ruling {
 }
 
 // ruling reads a rule: v is what it says, and id what it is of its server's.
-func (l *loader) ruling(server, id string, at Pos, v cue.Value) ruling {
+func (e *evaluator) ruling(server, id string, at Pos, v cue.Value) ruling {
 	r := ruling{Rule: Rule{Pos: at, ID: server + "\x00" + id}, value: v}
-	s := setting{v, l.usualRule()}
-	if r.bad = l.unfit(s); r.bad != "" {
+	s := setting{v, e.usualRule()}
+	if r.bad = e.unfit(s); r.bad != "" {
 		return r
 	}
 	if args := lookup(v, "args"); args.Exists() {
-		r.args = &argsRule{loader: l, value: args, fills: l.fills(args)}
+		r.args = &argsRule{evaluator: e, value: args, fills: e.fills(args)}
 	}
 	result := s.field("result")
-	r.Budget = l.budget(s)
-	r.Sums = l.sums(v)
+	r.Budget = e.budget(s)
+	r.Sums = e.sums(v)
 	r.Confirm = s.field("confirm").truth()
 	r.ReadOnly, r.Destructive = s.field("readOnly").demand(), s.field("destructive").demand()
 	r.Idempotent, r.OpenWorld = s.field("idempotent").demand(), s.field("openWorld").demand()
@@ -81,8 +82,8 @@ func (l *loader) ruling(server, id string, at Pos, v cue.Value) ruling {
 }
 
 // usualRule is what holds where a rule does not say otherwise.
-func (l *loader) usualRule() cue.Value {
-	v := l.defaults
+func (e *evaluator) usualRule() cue.Value {
+	v := e.defaults
 	for _, name := range []string{"profiles", "_", "servers", "_", "tools", "_"} {
 		v = of(v, name)
 	}
@@ -100,10 +101,10 @@ func (s setting) demand() *bool {
 
 // unfit says why a rule cannot hold: it contradicts itself, or leaves open what
 // a call would have to be held against. Such a rule allows nothing.
-func (l *loader) unfit(s setting) string {
+func (e *evaluator) unfit(s setting) string {
 	if err := s.written.Validate(); err != nil {
-		for _, e := range errors.Errors(err) {
-			if line, _ := l.say(e, l.userPositions(e)); line != "" {
+		for _, one := range errors.Errors(err) {
+			if line, _ := e.say(one, e.userPositions(one)); line != "" {
 				return line
 			}
 		}
@@ -129,4 +130,73 @@ func open(path string, s setting) string {
 		}
 	}
 	return ""
+}
+
+// unlimited is a budget without end.
+const unlimited = -1
+
+// A Budget is how many calls there may be, and how many bytes of answers. A
+// limit of 0 allows none, and one of -1 is no limit.
+type Budget struct {
+	PerRun, PerSession           int // calls
+	Parallel                     int // calls under way at once
+	BytesPerRun, BytesPerSession int64
+	Pos                          Pos // of the first of its fields
+}
+
+// A Sum is how much the values of an argument may come to, over the calls of a
+// run and of a session: +Inf is no limit.
+type Sum struct {
+	Argument           string
+	PerRun, PerSession float64
+	Pos                Pos
+}
+
+// MountBudget is what all calls of a server may come to.
+func (p *Profile) MountBudget(server string) Budget {
+	if m, ok := p.allow[server]; ok {
+		return m.budget
+	}
+	return Budget{} // of a server that is not mounted: nothing
+}
+
+// budget is that of a profile, of a mounted server, or of a rule.
+func (e *evaluator) budget(s setting) Budget {
+	calls, bytes := s.field("calls"), s.field("bytes")
+	b := Budget{
+		PerRun: int(calls.field("perRun").limit()), PerSession: int(calls.field("perSession").limit()), Parallel: int(calls.field("parallel").limit()),
+		BytesPerRun: bytes.field("perRun").limit(), BytesPerSession: bytes.field("perSession").limit(),
+	}
+	for _, f := range []setting{calls, bytes} {
+		if at := e.posOf(f.written); f.written.Exists() && (b.Pos.Line == 0 || e.compare(at, b.Pos) < 0) {
+			b.Pos = at
+		}
+	}
+	return b
+}
+
+// limit is a number that may be left out.
+func (s setting) limit() int64 {
+	if !s.value().Exists() {
+		return unlimited
+	}
+	return s.number() // 0 for what is no number: none
+}
+
+// sums are those of a rule, by argument.
+func (e *evaluator) sums(rule cue.Value) []Sum {
+	var list []Sum
+	for argument, v := range fields(rule, "sum") {
+		s := setting{written: v}
+		list = append(list, Sum{argument, s.field("perRun").most(), s.field("perSession").most(), e.posOf(v)})
+	}
+	return list
+}
+
+// most is a number that may be left out.
+func (s setting) most() float64 {
+	if !s.value().Exists() {
+		return math.Inf(1)
+	}
+	return s.fraction()
 }

@@ -1,9 +1,12 @@
 package policy
 
 import (
+	"fmt"
+	"math/bits"
 	"regexp"
 	resyntax "regexp/syntax"
 	"slices"
+	"strings"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/cuecontext"
@@ -91,21 +94,21 @@ func (p *pattern) matches(tool string) bool {
 
 // mount works out the rules of a mounted server. v is the user's own value: the
 // schema allows every name of a tool.
-func (l *loader) mount(server string, v cue.Value) *mount {
-	m := l.table(server, v, "tools", maxName)
-	m.budget = l.budget(setting{written: v})
-	m.resources = l.table(server+"\x00resources", v, "resources", maxURI)
+func (e *evaluator) mount(server string, v cue.Value) *mount {
+	m := e.table(server, v, "tools", maxName)
+	m.budget = e.budget(setting{written: v})
+	m.resources = e.table(server+"\x00resources", v, "resources", maxURI)
 	return m
 }
 
 // table works out the rules of one of a mount's fields.
-func (l *loader) table(server string, v cue.Value, field string, longest int) *mount {
-	m := &mount{pos: l.posOf(v), longest: longest, names: map[string]ruling{}}
+func (e *evaluator) table(server string, v cue.Value, field string, longest int) *mount {
+	m := &mount{pos: e.posOf(v), longest: longest, names: map[string]ruling{}}
 	tools := lookup(v, field)
 	if !tools.Exists() {
 		return m
 	}
-	m.pos = l.posOf(tools)
+	m.pos = e.posOf(tools)
 	tools, _ = tools.Default()
 	it, err := tools.Fields(cue.Optional(true), cue.Patterns(true))
 	if err != nil {
@@ -117,33 +120,33 @@ func (l *loader) table(server string, v cue.Value, field string, longest int) *m
 	for it.Next() {
 		sel := it.Selector()
 		if sel.ConstraintType() == cue.PatternConstraint {
-			p := l.pattern(sel.Pattern())
+			p := e.pattern(sel.Pattern())
 			p.body = it.Value()
-			p.ruling = l.ruling(server, p.written, p.Pos, p.body)
+			p.ruling = e.ruling(server, p.written, p.Pos, p.body)
 			simple = simple && !p.cue.Exists() && !p.own
 			m.patterns = append(m.patterns, p)
 			written[p.text] = p.Pos
 			continue
 		}
 		name := sel.Unquoted()
-		at := l.posOf(it.Value())
+		at := e.posOf(it.Value())
 		if sel.ConstraintType() == cue.OptionalConstraint {
 			if !tools.Allows(cue.Str(name)) {
 				continue
 			}
 			optional = append(optional, name)
 		}
-		m.names[name] = l.ruling(server, name, at, it.Value()).in(tools, name)
+		m.names[name] = e.ruling(server, name, at, it.Value()).in(tools, name)
 		written[name] = at
 	}
-	slices.SortStableFunc(m.patterns, func(a, b pattern) int { return l.compare(a.Pos, b.Pos) })
+	slices.SortStableFunc(m.patterns, func(a, b pattern) int { return e.compare(a.Pos, b.Pos) })
 	m.allows = sortedKeys(written)
-	slices.SortStableFunc(m.allows, func(a, b string) int { return l.compare(written[a], written[b]) })
+	slices.SortStableFunc(m.allows, func(a, b string) int { return e.compare(written[a], written[b]) })
 
-	m.merger = &merger{loader: l, server: server, tools: tools, patterns: m.patterns, merged: map[patternSet]ruling{}}
+	m.merger = &merger{evaluator: e, server: server, tools: tools, patterns: m.patterns, merged: map[patternSet]ruling{}}
 	for _, name := range optional {
 		// CUE unifies what patterns say with fields that are there alone.
-		m.names[name] = l.ruling(server, name, written[name], m.merger.field(name)).in(tools, name)
+		m.names[name] = e.ruling(server, name, written[name], m.merger.field(name)).in(tools, name)
 	}
 	if !simple {
 		m.asker = &asker{merger: m.merger, tools: tools, known: map[string]verdict{}}
@@ -152,10 +155,10 @@ func (l *loader) table(server string, v cue.Value, field string, longest int) *m
 }
 
 // pattern is the rule of a pattern of names.
-func (l *loader) pattern(names cue.Value) pattern {
+func (e *evaluator) pattern(names cue.Value) pattern {
 	p := pattern{}
 	p.Pos = position(names.Pos())
-	if mark, ok := l.marks[p.Pos]; ok {
+	if mark, ok := e.marks[p.Pos]; ok {
 		p.Pos, p.text, p.own = mark.Pos, mark.text, mark.alias
 	}
 	p.written = "[" + p.text + "]"
@@ -212,4 +215,132 @@ func regexpText(expr, written string) string {
 // isAnything reports whether the expression is .*
 func isAnything(re *resyntax.Regexp) bool {
 	return re.Op == resyntax.OpStar && (re.Sub[0].Op == resyntax.OpAnyChar || re.Sub[0].Op == resyntax.OpAnyCharNotNL)
+}
+
+// maxPatterns bounds the patterns of one server's tools.
+const maxPatterns = 256
+
+// A patternSet is which of a server's patterns a name matches.
+type patternSet [maxPatterns / 64]uint64
+
+func (s *patternSet) add(i int) { s[i/64] |= 1 << (i % 64) }
+
+// all are the members, in order.
+func (s *patternSet) all(yield func(int) bool) {
+	for word, set := range s {
+		for ; set != 0; set &= set - 1 {
+			if !yield(word*64 + bits.TrailingZeros64(set)) {
+				return
+			}
+		}
+	}
+}
+
+// A merger works out the rules of tools that several patterns match: their
+// unification, as CUE would have it for a field with such a name. There are as
+// many as the policy has sets of patterns with a name in common, however many
+// names the sandbox asks for.
+type merger struct {
+	*evaluator // its mu is held by whoever asks
+	server     string
+	tools      cue.Value
+	patterns   []pattern
+	merged     map[patternSet]ruling
+}
+
+// merge is the rule of tools that match those patterns, such as this one.
+func (m *merger) merge(matched patternSet, tool string) ruling {
+	if r, ok := m.merged[matched]; ok {
+		return r
+	}
+	if len(m.merged) == maxKnown {
+		return ruling{bad: fmt.Sprintf("more than %d sets of patterns have names in common", maxKnown)}
+	}
+	r := m.byName(matched, tool)
+	m.merged[matched] = r
+	return r
+}
+
+// byName is the rule of a tool as CUE has it once there is a field of that name.
+// The patterns' own values would not tell what definitions close.
+func (m *merger) byName(matched patternSet, tool string) ruling {
+	id := ""
+	at := Pos{}
+	for i := range matched.all {
+		if id == "" {
+			at = m.patterns[i].Pos
+		}
+		id += m.patterns[i].written
+	}
+	tool = strings.Clone(tool)
+	return m.ruling(m.server, id, at, m.field(tool)).in(m.tools, tool)
+}
+
+// field is the tool's, were there one.
+func (m *merger) field(tool string) cue.Value {
+	return lookup(m.tools.FillPath(cue.MakePath(cue.Str(tool)), m.ctx.CompileString("{}")), tool)
+}
+
+// An asker has CUE decide on names, where patterns are more than a regular
+// expression each, or where definitions close what they are combined with.
+type asker struct {
+	*merger
+	tools cue.Value
+	known map[string]verdict // bounded: the names come from the sandbox
+	asked int
+}
+
+type verdict struct {
+	rule    ruling
+	allowed bool
+}
+
+const (
+	maxKnown = 4096
+
+	// maxAsked bounds the questions to CUE, which keeps about a kilobyte of
+	// every name for good. Beyond them what is not known is denied.
+	maxAsked = 32_768
+)
+
+func (a *asker) rule(tool string) (ruling, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	v, ok := a.known[tool]
+	if !ok && a.asked < maxAsked {
+		a.asked++
+		v = a.ask(tool)
+		if len(a.known) >= maxKnown {
+			clear(a.known)
+		}
+		a.known[strings.Clone(tool)] = v
+	}
+	return v.rule, v.allowed
+}
+
+// ask has CUE decide on a name.
+func (a *asker) ask(tool string) (v verdict) {
+	defer func() {
+		if recover() != nil {
+			v = verdict{} // a check that cannot be made is a denial
+		}
+	}()
+	if !a.tools.Allows(cue.Str(tool)) {
+		return verdict{}
+	}
+	var matched patternSet
+	own := false
+	for i := range a.patterns {
+		if a.patterns[i].matches(tool) {
+			matched.add(i)
+			own = own || a.patterns[i].own
+		}
+	}
+	if matched == (patternSet{}) {
+		return verdict{}
+	}
+	if own {
+		return verdict{a.byName(matched, tool), true}
+	}
+	return verdict{a.merge(matched, tool), true}
 }

@@ -38,7 +38,6 @@ type syntax struct {
 	labels []label        // of the fields, as numbered by their attribute
 	marks  map[Pos]mark   // of the patterns, by where their expressions begin
 	terms  vocabulary     // of names of arguments
-	errs   Errors
 }
 
 // A label is where a field's name, or the bracket of a pattern, begins.
@@ -61,9 +60,15 @@ type mark struct {
 // not told apart by CUE.
 const fieldAttr = "pos"
 
+// A fileParser reads files as CUE, and collects mistakes.
+type fileParser struct {
+	*syntax
+	errs Errors
+}
+
 // parse reads the sources as CUE and refuses what a policy may not use.
-func parse(sources []source) *syntax {
-	s := &syntax{order: map[string]int{}, marks: map[Pos]mark{}, terms: vocabulary{words: map[string]bool{}, refers: map[string][]reference{}, frames: map[string][]reference{}}}
+func parse(sources []source) (*syntax, Errors) {
+	s := &fileParser{syntax: &syntax{order: map[string]int{}, marks: map[Pos]mark{}, terms: vocabulary{words: map[string]bool{}, refers: map[string][]reference{}, frames: map[string][]reference{}}}}
 	for i, src := range sources {
 		s.order[src.name] = i
 		if pos, ok := tooDeep(src); ok {
@@ -84,19 +89,16 @@ func parse(sources []source) *syntax {
 	if at, ok := s.terms.loop(); ok && len(s.errs) == 0 {
 		s.errs = append(s.errs, Error{Pos: at, Message: "a rule for arguments cannot refer to itself: how long a check takes would have no bound"})
 	}
-	return s
+	return s.syntax, s.errs
 }
 
-// sorted is the mistakes, in order.
-func (s *syntax) sorted() error { return s.errs.sorted(s.order).err() }
-
-func (s *syntax) add(pos token.Pos, format string, args ...any) {
+func (s *fileParser) add(pos token.Pos, format string, args ...any) {
 	s.errs = append(s.errs, Error{Pos: position(pos), Message: fmt.Sprintf(format, args...)})
 }
 
 // check refuses what a policy may not use, gives every field its attribute and
 // the file its package.
-func (s *syntax) check(f *ast.File, data []byte) {
+func (s *fileParser) check(f *ast.File, data []byte) {
 	named := false
 	imports := map[string]string{}
 	for _, d := range f.Decls {
@@ -173,7 +175,7 @@ func (s *syntax) mark(bracket token.Pos, expr ast.Expr, data []byte) {
 
 // checkRegexp finds bad regular expressions before CUE does, which would say
 // nothing more of the struct around them.
-func (s *syntax) checkRegexp(n *ast.UnaryExpr) {
+func (s *fileParser) checkRegexp(n *ast.UnaryExpr) {
 	lit, ok := n.X.(*ast.BasicLit)
 	if !ok || lit.Kind != token.STRING || n.Op != token.MAT && n.Op != token.NMAT {
 		return
@@ -195,7 +197,7 @@ func regexpMistake(expr string) string {
 	return ""
 }
 
-func (s *syntax) checkImport(spec *ast.ImportSpec, imports map[string]string) {
+func (s *fileParser) checkImport(spec *ast.ImportSpec, imports map[string]string) {
 	path, err := strconv.Unquote(spec.Path.Value)
 	if err != nil {
 		s.add(spec.Path.Pos(), "import %s: not a quoted path", spec.Path.Value)

@@ -14,7 +14,7 @@ import (
 // Warnings are what in the policy is allowed, and hardly what was meant, in the
 // order of the files. A policy that says what it means has none.
 func (p *Policy) Warnings() []Error {
-	w := warner{loader: p.loader}
+	w := warner{evaluator: p.eval}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all := setting{w.user, w.defaults}
@@ -29,7 +29,7 @@ func (p *Policy) Warnings() []Error {
 
 // A warner finds what is hardly meant.
 type warner struct {
-	*loader
+	*evaluator
 	list Errors
 	seen []mounted
 }
@@ -133,7 +133,7 @@ func (w *warner) folders(mounts setting, path []string) {
 // their rules. With a name of "" the server is any that a pattern matches.
 func (w *warner) mount(server string, v cue.Value, path []string, profile setting) {
 	w.budget(setting{written: v}, path, profile)
-	m := w.loader.mount(server, v)
+	m := w.evaluator.mount(server, v)
 	if len(m.names)+len(m.patterns)+len(m.resources.names)+len(m.resources.patterns) == 0 {
 		w.warn(w.posOf(v), path, "no tool of this server is allowed: tools: [_]: {} would allow every one")
 		return

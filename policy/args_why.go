@@ -7,11 +7,14 @@ import (
 	"strings"
 
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+
+	"bridge/policy/strictjson"
 )
 
 // diagnose says what is wrong with arguments that CUE says are no instance of
 // the rule. CUE's own error would quote them.
-func (c argsCheck) diagnose(both cue.Value, args object) *mismatch {
+func (c argsCheck) diagnose(both cue.Value, args strictjson.Object) *mismatch {
 	if bad := c.differs(c.value, both, args, nil); bad != nil {
 		return bad
 	}
@@ -30,7 +33,7 @@ func (c argsCheck) with(rule cue.Value, v any) cue.Value {
 
 // differs says how v, which is at path, is no instance of rule; nil if it is one,
 // or if that cannot be said.
-func (c argsCheck) differs(rule, both cue.Value, v any, path []step) *mismatch {
+func (c argsCheck) differs(rule, both cue.Value, v any, path []strictjson.Step) *mismatch {
 	if *c.steps--; *c.steps < 0 {
 		return &mismatch{path: path, text: "does not fit the rule"}
 	}
@@ -50,7 +53,7 @@ func (c argsCheck) differs(rule, both cue.Value, v any, path []step) *mismatch {
 	}
 	var bad *mismatch
 	switch v := v.(type) {
-	case object:
+	case strictjson.Object:
 		bad = c.differsInFields(rule, both, v, path)
 	case []any:
 		bad = c.differsInElements(rule, both, v, path)
@@ -71,11 +74,11 @@ func (c argsCheck) differs(rule, both cue.Value, v any, path []step) *mismatch {
 	return bad
 }
 
-func (c argsCheck) differsInFields(rule, both cue.Value, o object, path []step) *mismatch {
+func (c argsCheck) differsInFields(rule, both cue.Value, o strictjson.Object, path []strictjson.Step) *mismatch {
 	var names []string
 	sent := map[string]bool{}
 	for _, m := range o {
-		sent[m.name] = true
+		sent[m.Name] = true
 	}
 	var missing *mismatch
 	it, err := rule.Fields(cue.Optional(true))
@@ -90,20 +93,20 @@ func (c argsCheck) differsInFields(rule, both cue.Value, o object, path []step) 
 		}
 	}
 	for _, m := range o {
-		if label := c.labels.label(m.name); !rule.Allows(cue.Str(label)) || closes(lookup(both, label)) {
-			return &mismatch{to(path, m.name), c.place(rule), notAllowed(m.name, names, sent)}
+		if label := c.labels.label(m.Name); !rule.Allows(cue.Str(label)) || closes(lookup(both, label)) {
+			return &mismatch{to(path, m.Name), c.place(rule), notAllowed(m.Name, names, sent)}
 		}
 	}
 	if missing != nil {
 		return missing
 	}
 	for _, m := range o {
-		label := c.labels.label(m.name)
+		label := c.labels.label(m.Name)
 		field := lookup(both, label)
-		if !field.Exists() || c.fits(field, m.value) {
+		if !field.Exists() || c.fits(field, m.Value) {
 			continue
 		}
-		if bad := c.differs(c.field(rule, m.name), field, m.value, to(path, m.name)); bad != nil {
+		if bad := c.differs(c.field(rule, m.Name), field, m.Value, to(path, m.Name)); bad != nil {
 			return bad
 		}
 	}
@@ -133,7 +136,7 @@ func notAllowed(name string, names []string, sent map[string]bool) string {
 	return "not allowed; the rule has " + strings.Join(names, ", ")
 }
 
-func (c argsCheck) differsInElements(rule, both cue.Value, list []any, path []step) *mismatch {
+func (c argsCheck) differsInElements(rule, both cue.Value, list []any, path []strictjson.Step) *mismatch {
 	for i, v := range list {
 		element := both.LookupPath(cue.MakePath(cue.Index(i)))
 		if !element.Exists() || c.fits(element, v) {
@@ -146,7 +149,7 @@ func (c argsCheck) differsInElements(rule, both cue.Value, list []any, path []st
 		if !want.Exists() {
 			continue
 		}
-		if bad := c.differs(want, c.with(want, v), v, append(path[:len(path):len(path)], step{index: i})); bad != nil {
+		if bad := c.differs(want, c.with(want, v), v, append(path[:len(path):len(path)], strictjson.Step{Index: i})); bad != nil {
 			return bad
 		}
 	}
@@ -199,14 +202,14 @@ func (c argsCheck) place(rule cue.Value) Pos {
 }
 
 // mine reports whether the place is in the policy.
-func (l *loader) mine(at Pos) bool {
-	_, ok := l.order[at.File]
+func (e *evaluator) mine(at Pos) bool {
+	_, ok := e.order[at.File]
 	return ok && at.Line > 0
 }
 
 func kindOf(v any) cue.Kind {
 	switch v := v.(type) {
-	case object:
+	case strictjson.Object:
 		return cue.StructKind
 	case []any:
 		return cue.ListKind
@@ -214,8 +217,8 @@ func kindOf(v any) cue.Kind {
 		return cue.StringKind
 	case bool:
 		return cue.BoolKind
-	case numeral:
-		if v.whole() {
+	case strictjson.Number:
+		if isInt(v) {
 			return cue.IntKind
 		}
 		return cue.FloatKind
@@ -223,8 +226,8 @@ func kindOf(v any) cue.Kind {
 	return cue.NullKind
 }
 
-// whole reports whether the number is an int to CUE.
-func (n numeral) whole() bool { return !strings.ContainsAny(string(n), ".eE") }
+// isInt reports whether the number is an int to CUE.
+func isInt(n strictjson.Number) bool { return !strings.ContainsAny(string(n), ".eE") }
 
 // kindText is what was sent, in words.
 func kindText(v any) string {
@@ -242,4 +245,114 @@ func kindText(v any) string {
 	default:
 		return "a " + k.String()
 	}
+}
+
+// noneOf says that v is none of several things.
+func (c argsCheck) noneOf(rule cue.Value, choices []cue.Value, v any, path []strictjson.Step) *mismatch {
+	if o, ok := v.(strictjson.Object); ok {
+		if bad := c.noneOfObjects(choices, o, path); bad != nil {
+			return bad
+		}
+	}
+	return &mismatch{path, c.place(rule), "none of " + listed(choices)}
+}
+
+// noneOfObjects says it of the alternative that was most likely meant: the one
+// with what tells them apart, such as kind!: "a", or with the least that is
+// wrong.
+func (c argsCheck) noneOfObjects(choices []cue.Value, o strictjson.Object, path []strictjson.Step) *mismatch {
+	for _, m := range o {
+		var kinds, left []cue.Value
+		for _, choice := range choices {
+			field := c.field(choice, m.Name)
+			if field.IsConcrete() && field.IncompleteKind()&(cue.StructKind|cue.ListKind) == 0 {
+				kinds = append(kinds, field)
+				if c.fits(c.with(field, m.Value), m.Value) {
+					left = append(left, choice)
+				}
+			}
+		}
+		if len(kinds) < len(choices) {
+			continue
+		}
+		if len(left) == 0 {
+			return &mismatch{to(path, m.Name), c.place(kinds[0]), "none of " + listed(kinds)}
+		}
+		choices = left
+	}
+	var nearest *mismatch
+	least := 0
+	for _, choice := range choices {
+		both := c.with(choice, o)
+		if c.fits(both, o) {
+			// To CUE, what lacks a field could still become the others.
+			return &mismatch{path: path, text: "fits one of the rule's alternatives without ruling out the others, which need close(), or a field that tells them apart"}
+		}
+		bad, n := c.differs(choice, both, o, path), c.wrong(choice, both, o)
+		if bad != nil && (nearest == nil || n < least) {
+			nearest, least = bad, n
+		}
+	}
+	return nearest
+}
+
+// wrong is how many fields are missing or wrong.
+func (c argsCheck) wrong(rule, both cue.Value, o strictjson.Object) int {
+	n := 0
+	missing := map[string]bool{}
+	it, err := rule.Fields(cue.Optional(true))
+	for err == nil && it.Next() {
+		missing[it.Selector().Unquoted()] = it.Selector().ConstraintType() != cue.OptionalConstraint
+	}
+	for _, m := range o {
+		label := c.labels.label(m.Name)
+		delete(missing, label)
+		if !rule.Allows(cue.Str(label)) || !c.fits(lookup(both, label), m.Value) {
+			n++
+		}
+	}
+	for _, is := range missing {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
+// field is what the rule says of a field of that name.
+func (c argsCheck) field(rule cue.Value, name string) cue.Value {
+	label := c.labels.label(name)
+	return lookup(rule.Unify(c.ctx.Encode(map[string]any{label: ast.NewIdent("_")})), label)
+}
+
+// listed is several things that something can be.
+func listed(choices []cue.Value) string {
+	const most = 8
+	var list []string
+	for _, choice := range choices {
+		is := text(choice)
+		if is == "" {
+			is = choice.IncompleteKind().String()
+		}
+		if !slices.Contains(list, is) {
+			list = append(list, is)
+		}
+	}
+	if n := len(list); n > most {
+		list = append(list[:most], fmt.Sprintf("+%d more", n-most))
+	}
+	return strings.Join(list, ", ")
+}
+
+// alternatives are what a disjunction chooses between.
+func alternatives(v cue.Value) []cue.Value {
+	op, parts := v.Expr()
+	if op != cue.OrOp {
+		return []cue.Value{v}
+	}
+	var list []cue.Value
+	for _, p := range parts {
+		list = append(list, alternatives(p)...)
+	}
+	return list
 }

@@ -1,4 +1,4 @@
-package policy
+package strictjson
 
 import (
 	"bytes"
@@ -169,7 +169,7 @@ func (r *reader) number() (any, error) {
 	if !r.build {
 		return nil, nil
 	}
-	return numeral(text), nil
+	return Number(text), nil
 }
 
 // A nameSet is the names of one object.

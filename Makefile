@@ -8,7 +8,7 @@
 #   make build    bin/bridge
 #   make dist     dist/bridge-OS-ARCH for Linux, macOS and Windows
 #   make peers    the npm programs that some tests speak with
-#   make clean    away with what the others made
+#   make clean    remove what the others made
 #
 # BRIDGE_TEST_REQUIRE=1 turns every skip into a failure, as CI does.
 

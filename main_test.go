@@ -131,7 +131,7 @@ func rootful(e *testscript.Env) error {
 }
 
 // holdsMemory tells whether the engine can hold the memory of a whole sandbox
-// on this machine, by its own word.
+// on this machine, as it says itself.
 func holdsMemory(t *testing.T, e sandbox.Engine) bool {
 	box, err := e.Start(t.Context(), sandbox.Spec{Rootful: true}, []string{"-I", "-c", ""}, io.Discard)
 	if err != nil {

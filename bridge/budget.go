@@ -19,7 +19,7 @@ type budget struct {
 	mu      sync.Mutex // guards every ledger, those of the runs too
 	session ledger
 
-	turns sync.Map // by key and number: chan struct{}, one slot for each call at once
+	slots sync.Map // by key and number: chan struct{}, one slot for each call at once
 }
 
 // A ledger is what was used of each budget, by its key: in one run, or in one
@@ -206,9 +206,9 @@ func (r *reservation) tooMany(s share, n int, used, most int64, period string) e
 		r.subject, s.Pos, n, used, most, s.of, period)
 }
 
-// turn waits until no more calls are under way than each of the budgets
-// allows at once. What it returns ends the turn.
-func (b *budget) turn(ctx context.Context, list []share) (func(), error) {
+// slot waits until no more calls are under way than each of the budgets
+// allows at once. What it returns gives the slot back.
+func (b *budget) slot(ctx context.Context, list []share) (func(), error) {
 	var held []chan struct{}
 	leave := func() {
 		for _, c := range held {
@@ -219,7 +219,7 @@ func (b *budget) turn(ctx context.Context, list []share) (func(), error) {
 		if s.Parallel < 0 {
 			continue
 		}
-		slots, _ := b.turns.LoadOrStore(fmt.Sprintf("%s\x00%d", s.key, s.Parallel), make(chan struct{}, max(s.Parallel, 1)))
+		slots, _ := b.slots.LoadOrStore(fmt.Sprintf("%s\x00%d", s.key, s.Parallel), make(chan struct{}, max(s.Parallel, 1)))
 		c := slots.(chan struct{})
 		select {
 		case c <- struct{}{}:

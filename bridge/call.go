@@ -73,7 +73,7 @@ func (g *gate) attempt(ctx context.Context, run *run, name string, a *attempt) (
 	return result, nil
 }
 
-// ended is told of every attempt, once, when all of it is known.
+// ended logs an attempt, once, when it is over.
 func (g *gate) ended(run *run, a *attempt) {
 	run.entry.call(a)
 	level := slog.LevelDebug
@@ -121,7 +121,7 @@ func (g *gate) try(ctx context.Context, run *run, a *attempt) (json.RawMessage, 
 			return nil, refuse("policy", "%s (%s): %v", g.denied(run, a), a.rule.Pos, err)
 		}
 	}
-	leave, err := g.turn(ctx, run, a, budgets)
+	leave, err := g.slot(ctx, run, a, budgets)
 	if err != nil {
 		return nil, err
 	}
@@ -155,9 +155,9 @@ func (g *gate) denied(run *run, a *attempt) string {
 	return fmt.Sprintf("%s: denied by profile %q", a.name(), run.profile.Name)
 }
 
-// turn waits until the call may be under way beside others.
-func (g *gate) turn(ctx context.Context, run *run, a *attempt, budgets []share) (func(), error) {
-	leave, err := g.budget.turn(ctx, budgets)
+// slot waits until the call may be under way beside others.
+func (g *gate) slot(ctx context.Context, run *run, a *attempt, budgets []share) (func(), error) {
+	leave, err := g.budget.slot(ctx, budgets)
 	if err != nil {
 		return nil, refuse("server", "%s: not sent: the run was stopped", a.name())
 	}

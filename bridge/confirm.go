@@ -76,7 +76,7 @@ type confirmer struct {
 	ask      Ask
 	patience time.Duration
 	clock    *clock
-	turn     chan struct{} // held while a question is shown
+	showing  chan struct{} // a lock, held while a question is shown
 
 	mu      sync.Mutex // guards what follows
 	open    map[string]*inquiry
@@ -92,7 +92,7 @@ type inquiry struct {
 }
 
 func newConfirmer(ask Ask, c *clock) *confirmer {
-	return &confirmer{ask: ask, patience: patience, clock: c, turn: make(chan struct{}, 1), open: map[string]*inquiry{}, settled: map[string]error{}}
+	return &confirmer{ask: ask, patience: patience, clock: c, showing: make(chan struct{}, 1), open: map[string]*inquiry{}, settled: map[string]error{}}
 }
 
 // confirm returns nil if a person allows the call. Calls of one tool that come
@@ -144,8 +144,8 @@ func (c *confirmer) put(ctx context.Context, key string, i *inquiry) error {
 	case <-ctx.Done():
 	}
 	select {
-	case c.turn <- struct{}{}:
-		defer func() { <-c.turn }()
+	case c.showing <- struct{}{}:
+		defer func() { <-c.showing }()
 	case <-ctx.Done():
 	}
 	err, settled := c.close(key)

@@ -30,7 +30,7 @@ func asksByResult(ctx context.Context) bool {
 
 // askByRequest is how to ask the client of a request by requests to it.
 func askByRequest(ctx context.Context) Ask {
-	c, ok := server.ClientSessionFromContext(ctx).(*turn)
+	c, ok := server.ClientSessionFromContext(ctx).(*agentRequest)
 	capabilities := mcp.ClientCapabilities{}
 	if ok {
 		capabilities = c.GetClientCapabilities()
@@ -96,12 +96,12 @@ func (c *conn) ask(ctx context.Context, method string, params any) (json.RawMess
 	c.mu.Lock()
 	c.serial++
 	id := fmt.Sprintf(`"bridge-%d"`, c.serial)
-	c.asked[id] = answer
+	c.pending[id] = answer
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(c.asked, id)
+		delete(c.pending, id)
 	}()
 	c.send(outgoing{JSONRPC: mcp.JSONRPC_VERSION, ID: json.RawMessage(id), Method: method, Params: params})
 	select {
@@ -122,11 +122,11 @@ func (c *conn) ask(ctx context.Context, method string, params any) (json.RawMess
 func (c *conn) answered(m message) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	answer := c.asked[string(m.ID)]
+	answer := c.pending[string(m.ID)]
 	if answer == nil {
 		return false
 	}
-	delete(c.asked, string(m.ID))
+	delete(c.pending, string(m.ID))
 	answer <- m
 	return true
 }

@@ -110,8 +110,8 @@ func processors(n float64) string {
 	return fmt.Sprintf("%g processors", n)
 }
 
-// weight is about as a line's tokens are: what is no word of small letters
-// is cut into more of them.
+// weight estimates the tokens of a line: upper-case letters and symbols take more
+// of them.
 func weight(line string) int {
 	n := len(line)
 	for i := range len(line) {

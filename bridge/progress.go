@@ -62,15 +62,15 @@ func newProgress(agent *conn, meta json.RawMessage, beat time.Duration) *progres
 	return p
 }
 
-// turn is the library's session in one request, whose progress it has.
-type turn struct {
+// agentRequest is the library's session in one request, with its progress.
+type agentRequest struct {
 	*conn
 	progress *progress
 }
 
 // progressOf is the progress of a request, whose run begins.
 func progressOf(ctx context.Context) *progress {
-	t, ok := server.ClientSessionFromContext(ctx).(*turn)
+	t, ok := server.ClientSessionFromContext(ctx).(*agentRequest)
 	if !ok || t.progress == nil {
 		return nil
 	}

@@ -37,7 +37,7 @@ type structured struct {
 func (r *Report) words() (string, structured) {
 	s := structured{
 		Status: r.Status, Notes: slices.Concat(r.before(), r.attachments.notes), Error: r.exception(), ExitCode: r.ExitCode,
-		Servers: r.Servers, TimeoutSeconds: int(r.Timeout.Seconds()), Files: r.attachments.files, Links: r.attachments.shelved,
+		Servers: r.Servers, TimeoutSeconds: int(r.Timeout.Seconds()), Files: r.attachments.files, Links: r.attachments.cached,
 	}
 	switch {
 	case r.Lost:

@@ -38,8 +38,8 @@ func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	c := &conn{
 		server: b.newServer(), out: out, cancel: cancel,
 		notes:    make(chan mcp.JSONRPCNotification, 64),
-		requests: map[string]context.CancelFunc{}, listens: map[string]context.CancelFunc{}, turn: closed(),
-		asked: map[string]chan message{}, gone: make(chan struct{}), reading: make(chan struct{}, 1),
+		requests: map[string]context.CancelFunc{}, listens: map[string]context.CancelFunc{}, lastRun: closed(),
+		pending: map[string]chan message{}, gone: make(chan struct{}), reading: make(chan struct{}, 1),
 	}
 	b.session.policy.reloaded = func() { b.addTool(c.server); c.toolsChanged() }
 	if err := c.server.RegisterSession(ctx, c); err != nil {
@@ -96,9 +96,9 @@ type conn struct {
 	requests    map[string]context.CancelFunc // by the id's bytes
 	held        int                           // bytes of these
 	listens     map[string]context.CancelFunc // of these, those that never end by themselves
-	turn        <-chan struct{}               // closed when the last run that came has ended
+	lastRun     <-chan struct{}               // closed when the last run that came has ended
 	waiting     int
-	asked       map[string]chan message // requests to the agent, by the id's bytes
+	pending     map[string]chan message // requests to the agent, by the id's bytes
 	serial      int                     // of these
 	greeted     bool                    // by a handshake, so before 2026-07-28
 	client      mcp.ClientCapabilities  // of the handshake
@@ -234,10 +234,10 @@ func (c *conn) request(ctx context.Context, m message, line []byte, give func(an
 	}
 	c.requests[id] = cancel
 	c.held += len(line)
-	before, ended := c.turn, make(chan struct{})
+	before, ended := c.lastRun, make(chan struct{})
 	switch {
 	case run:
-		c.turn = ended
+		c.lastRun = ended
 		c.waiting++
 	case m.Method == "subscriptions/listen":
 		c.listens[id] = cancel
@@ -245,7 +245,7 @@ func (c *conn) request(ctx context.Context, m message, line []byte, give func(an
 	}
 	c.mu.Unlock()
 
-	t := &turn{conn: c}
+	t := &agentRequest{conn: c}
 	if m.Method == "tools/call" {
 		t.progress = newProgress(c, m.Params.Meta, heartbeat)
 	}

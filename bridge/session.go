@@ -20,7 +20,7 @@ type session struct {
 	audit  *audit
 	policy *currentPolicy
 	box    *box
-	files  shelf
+	files  resourceCache
 	busy   chan struct{} // a lock, held by the run that is going on
 
 	// Guarded by busy.

@@ -14,18 +14,18 @@ import (
 // requests of the agent it goes on by itself, and its clock stands still while
 // it waits for an answer.
 type suspended struct {
-	cancel context.CancelFunc
-	asked  chan *asked
-	ended  chan struct{} // closed when report is set
-	report *Report
-	asks   *asked // what the result was that is to be answered
+	cancel       context.CancelFunc
+	elicitations chan *elicitation
+	ended        chan struct{} // closed when report is set
+	report       *Report
+	shown        *elicitation // what the result was that is to be answered
 
 	left    chan struct{} // closed when the agent is not expected back
 	leaving sync.Once
 }
 
-// asked is a question on its way.
-type asked struct {
+// elicitation is a question to the agent's person that waits for an answer.
+type elicitation struct {
 	Question
 	answer chan Answer
 }
@@ -39,7 +39,7 @@ const maxSuspended = 8
 // suspendable makes a run that is not bound to the request that begins it.
 func (b *Bridge) suspendable(ctx context.Context, r Request, stream Stream) *mcp.CallToolResult {
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s := &suspended{cancel: cancel, asked: make(chan *asked), ended: make(chan struct{}), left: make(chan struct{})}
+	s := &suspended{cancel: cancel, elicitations: make(chan *elicitation), ended: make(chan struct{}), left: make(chan struct{})}
 	b.mu.Lock()
 	if b.closed {
 		b.mu.Unlock()
@@ -59,9 +59,9 @@ var errLeft = errors.New("the agent did not come back with an answer, and anothe
 
 // ask is the Ask of the run.
 func (s *suspended) ask(ctx context.Context, q Question) (Answer, error) {
-	a := &asked{Question: q, answer: make(chan Answer, 1)}
+	a := &elicitation{Question: q, answer: make(chan Answer, 1)}
 	select {
-	case s.asked <- a:
+	case s.elicitations <- a:
 	case <-s.left:
 		return Deny, errLeft
 	case <-ctx.Done():
@@ -96,7 +96,7 @@ func (b *Bridge) await(ctx context.Context, s *suspended) *mcp.CallToolResult {
 	case <-s.ended:
 		detach()
 		return b.toolResult(s.report)
-	case s.asks = <-s.asked:
+	case s.shown = <-s.elicitations:
 	}
 	if !detach() {
 		<-s.ended
@@ -118,7 +118,7 @@ func (b *Bridge) suspend(s *suspended) *mcp.CallToolResult {
 		}
 	}
 	b.suspended[token] = s
-	return server.NewInputRequestBuilder(token).Elicit(confirmID, s.asks.form()).ToolResult()
+	return server.NewInputRequestBuilder(token).Elicit(confirmID, s.shown.form()).ToolResult()
 }
 
 func (s *suspended) over() bool { return isClosed(s.ended) }
@@ -138,7 +138,7 @@ func (b *Bridge) resume(ctx context.Context, token string, answers mcp.InputResp
 		return b.suspend(s)
 	}
 	if answer != nil {
-		s.asks.answer <- answerOf(answer)
+		s.shown.answer <- answerOf(answer)
 	}
 	return b.await(ctx, s)
 }

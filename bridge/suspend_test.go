@@ -12,7 +12,7 @@ import (
 func TestRunOfAnAgentThatHasLeftIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &Bridge{suspended: map[string]*suspended{}}
-		s := &suspended{asked: make(chan *asked), ended: make(chan struct{}), left: make(chan struct{})}
+		s := &suspended{elicitations: make(chan *elicitation), ended: make(chan struct{}), left: make(chan struct{})}
 		go func() {
 			defer close(s.ended)
 			for range 2 {
@@ -38,7 +38,7 @@ func TestRunOfAnAgentThatHasLeftIsGivenUp(t *testing.T) {
 func TestRunIsCancelledWithItsRequestOnly(t *testing.T) {
 	b := &Bridge{suspended: map[string]*suspended{}}
 	own, cancel := context.WithCancel(t.Context())
-	s := &suspended{cancel: cancel, asked: make(chan *asked), ended: make(chan struct{}), left: make(chan struct{})}
+	s := &suspended{cancel: cancel, elicitations: make(chan *elicitation), ended: make(chan struct{}), left: make(chan struct{})}
 	go func() {
 		s.ask(own, Question{})
 		<-own.Done()
@@ -56,7 +56,7 @@ func TestRunIsCancelledWithItsRequestOnly(t *testing.T) {
 	}
 	second, leave := context.WithCancel(t.Context())
 	leave()
-	s.asks.answer <- Once
+	s.shown.answer <- Once
 	if r := b.await(second, s); !r.IsError || own.Err() == nil {
 		t.Errorf("not cancelled: %v", r)
 	}

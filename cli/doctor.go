@@ -32,19 +32,19 @@ type check struct {
 	Remedy  string `json:"remedy"` // the command that mends it, "" if nothing is to be mended
 }
 
-// newDoctor is `bridge doctor`: what works here, and what mends the rest.
+// newDoctor is `bridge doctor`: what works here, and how to fix the rest.
 func newDoctor(containerfile []byte) *cobra.Command {
 	c := choice{containerfile: containerfile}
 	var asJSON bool
 	var wait time.Duration
 	cmd := &cobra.Command{
 		Use:   "doctor [--profile NAME] [--json]",
-		Short: "look whether everything works here, and say what mends it",
+		Short: "check this machine, and say how to fix what fails",
 		Long: `doctor looks at this machine, the policies, and each engine. It starts a sandbox of
 the profile on each engine that is ready, and measures from inside what is in force.
 Nothing is changed, and nothing is left.
 
-Each line says ok, warn or fail; the line below tells what mends it. The exit
+Each line says ok, warn or fail; the line below says how to fix it. The exit
 status is 1 if there is a fail.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -86,14 +86,14 @@ func (c *choice) examine(wait time.Duration) [][]check {
 		spec = bridge.Spec(p)
 		spec.Pull = false // to look is not to fetch
 	}
-	patients := make([]*patient, len(all))
+	engineChecks := make([]*engineCheck, len(all))
 	done := make(chan struct{})
 	for i, e := range all {
-		patients[i] = &patient{engine: e, spec: spec, measured: p != nil, own: c.ownImage()}
+		engineChecks[i] = &engineCheck{engine: e, spec: spec, measured: p != nil, own: c.ownImage()}
 		go func() {
 			defer func() { done <- struct{}{} }()
 			defer e.Close()
-			patients[i].examine(ctx)
+			engineChecks[i].examine(ctx)
 		}()
 	}
 	host := examineHost(ctx, spec)
@@ -101,8 +101,8 @@ func (c *choice) examine(wait time.Duration) [][]check {
 		<-done
 	}
 	groups := [][]check{host, policies}
-	verdict := choose(p, patients)
-	for _, s := range patients {
+	verdict := choose(p, engineChecks)
+	for _, s := range engineChecks {
 		groups = append(groups, s.checks)
 	}
 	return append(groups, verdict)
@@ -110,14 +110,14 @@ func (c *choice) examine(wait time.Duration) [][]check {
 
 // choose tells which engine the profile gets, and how bad it is that others
 // are not ready: for a profile that can do without them it is no failure.
-func choose(p *policy.Profile, patients []*patient) []check {
+func choose(p *policy.Profile, engineChecks []*engineCheck) []check {
 	named := ""
 	if p != nil {
 		named = p.Engine
 	}
-	var chosen *patient
+	var chosen *engineCheck
 	var passed []engines.Refusal
-	for _, s := range patients {
+	for _, s := range engineChecks {
 		if named != "" && s.engine.Name() != named {
 			continue
 		}
@@ -127,9 +127,9 @@ func choose(p *policy.Profile, patients []*patient) []check {
 		}
 		passed = append(passed, *s.refusal)
 	}
-	for _, s := range patients {
+	for _, s := range engineChecks {
 		if s != chosen && (chosen != nil || named != "" && s.engine.Name() != named) {
-			s.excuse()
+			s.downgrade()
 		}
 	}
 	by := ""

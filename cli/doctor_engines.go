@@ -13,8 +13,8 @@ import (
 	"bridge/sandbox/engines"
 )
 
-// patient is an engine that the doctor looks at.
-type patient struct {
+// engineCheck is an engine that the doctor looks at.
+type engineCheck struct {
 	engine engines.Engine
 	spec   sandbox.Spec
 	own    string // name of the bridge's own image
@@ -26,12 +26,12 @@ type patient struct {
 	absent  bool             // the engine is not there at all
 }
 
-func (p *patient) note(what, status, finding, remedy string) {
+func (p *engineCheck) note(what, status, finding, remedy string) {
 	p.checks = append(p.checks, check{p.engine.Name() + " " + what, status, finding, remedy})
 }
 
-// excuse makes less of what does not work in an engine that nobody needs.
-func (p *patient) excuse() {
+// downgrade turns failures of an engine that is not needed into warnings.
+func (p *engineCheck) downgrade() {
 	for i, c := range p.checks {
 		if c.Status != fail {
 			continue
@@ -44,7 +44,7 @@ func (p *patient) excuse() {
 }
 
 // examine looks at the engine from outside, then from inside a sandbox.
-func (p *patient) examine(ctx context.Context) {
+func (p *engineCheck) examine(ctx context.Context) {
 	if c, is := p.engine.(engines.Container); is && !p.examineContainer(ctx, c) {
 		return
 	}
@@ -72,7 +72,7 @@ func (p *patient) examine(ctx context.Context) {
 }
 
 // refuse notes why the engine is not ready.
-func (p *patient) refuse(ctx context.Context, what string, err error) {
+func (p *engineCheck) refuse(ctx context.Context, what string, err error) {
 	if errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 		err = errors.New("it took too long to answer; restart it, or give it longer with --wait")
 	}
@@ -83,7 +83,7 @@ func (p *patient) refuse(ctx context.Context, what string, err error) {
 
 // examineContainer looks at an engine that runs images, and tells whether it
 // is worth looking further.
-func (p *patient) examineContainer(ctx context.Context, c engines.Container) bool {
+func (p *engineCheck) examineContainer(ctx context.Context, c engines.Container) bool {
 	f, err := c.Describe(ctx, p.spec)
 	if err != nil {
 		p.absent = !onPath(c.Name())
@@ -117,7 +117,7 @@ func (p *patient) examineContainer(ctx context.Context, c engines.Container) boo
 }
 
 // isolation compares what a sandbox is promised to be with what was seen.
-func (p *patient) isolation(seen *sight) {
+func (p *engineCheck) isolation(seen *observation) {
 	var broken []string
 	complain := func(is bool, format string, args ...any) {
 		if is {
@@ -139,7 +139,7 @@ func (p *patient) isolation(seen *sight) {
 }
 
 // limits tells how each limit is held, and which of them it was seen to be.
-func (p *patient) limits(seen *sight, stopped, filled bool) {
+func (p *engineCheck) limits(seen *observation, stopped, filled bool) {
 	l := p.spec.Limits
 	var held, loose, broken []string
 	for _, limit := range []struct {

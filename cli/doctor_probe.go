@@ -28,8 +28,8 @@ const (
 	little = 128 << 20
 )
 
-// sight is what a sandbox looks like from inside.
-type sight struct {
+// observation is what a sandbox looks like from inside.
+type observation struct {
 	Python       string
 	UID          int
 	Capabilities uint64
@@ -48,7 +48,7 @@ type sight struct {
 }
 
 // look starts a sandbox and looks around in it.
-func (p *patient) look(ctx context.Context) (*sight, error) {
+func (p *engineCheck) look(ctx context.Context) (*observation, error) {
 	pids := p.spec.Limits.PIDs + 1
 	if pids > maxThreads {
 		pids = 0
@@ -63,7 +63,7 @@ func (p *patient) look(ctx context.Context) (*sight, error) {
 	case w.exit.Code != 0:
 		return nil, fmt.Errorf("python ended with status %d, signal %d: %s", w.exit.Code, w.exit.Signal, clip(w.complaint))
 	}
-	seen := &sight{after: w.after, held: w.box.Limits()}
+	seen := &observation{after: w.after, held: w.box.Limits()}
 	if err := json.Unmarshal(w.text, seen); err != nil {
 		return nil, fmt.Errorf("the sandbox does not tell what it is like: %q", clip(string(w.text)))
 	}
@@ -72,7 +72,7 @@ func (p *patient) look(ctx context.Context) (*sight, error) {
 
 // fill tells whether a sandbox that uses twice its memory is stopped, and
 // whether that could be tried.
-func (p *patient) fill(ctx context.Context) (stopped, tried bool) {
+func (p *engineCheck) fill(ctx context.Context) (stopped, tried bool) {
 	spec := p.spec
 	spec.Limits.Memory = little
 	w, err := p.ask(ctx, spec, "fill", 2*little)
@@ -92,7 +92,7 @@ type words struct {
 }
 
 // ask runs the probe in a sandbox of its own and returns what it says.
-func (p *patient) ask(ctx context.Context, spec sandbox.Spec, what string, n int64) (*words, error) {
+func (p *engineCheck) ask(ctx context.Context, spec sandbox.Spec, what string, n int64) (*words, error) {
 	began := time.Now()
 	box, err := p.engine.Start(ctx, spec, []string{"-I", "-c", probe, what, strconv.FormatInt(n, 10)}, io.Discard)
 	if err != nil {

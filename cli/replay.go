@@ -164,7 +164,7 @@ func (r *replay) run(logs []string, w io.Writer) error {
 	}
 	fmt.Fprintf(r.errors, "bridge: %d calls, %d would change\n", r.Calls, len(r.Changes))
 	if r.WithoutArguments > 0 {
-		fmt.Fprintf(r.errors, "bridge: the arguments of %d calls are not in the log; the rules of %d of them look at arguments, so that these are not decided\n", r.WithoutArguments, r.Undecided)
+		fmt.Fprintf(r.errors, "bridge: the arguments of %d calls are not in the log; %d of them have rules on arguments and are not decided\n", r.WithoutArguments, r.Undecided)
 	}
 	if r.Repeated > 0 {
 		fmt.Fprintf(r.errors, "bridge: %d more calls were not sent, each as one before it; they are not in the log one by one\n", r.Repeated)

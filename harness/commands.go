@@ -158,7 +158,7 @@ func outcome(ts *testscript.TestScript, neg bool, err error, result json.RawMess
 // The text of the result goes to stdout, or to stderr if it is an error, which
 // wants "!"; the structured content, if there is some, goes to the file
 // result.json. With -bg it does not wait for the answer: see mcp cancel and mcp wait. With -progress the
-// Agent wants to be told of it: see mcp notes.
+// agent wants to be notified: see mcp notes.
 func cmdRunPython(ts *testscript.TestScript, neg bool, args []string) {
 	const how = "run_python [-bg] [-progress] [-timeout SECONDS] [-servers A,B] FILE"
 	params, background := map[string]any{}, false

@@ -144,7 +144,7 @@ func (s *suite) setUp(e *testscript.Env, t *trial) error {
 	if s.Engine != "" {
 		e.Setenv("MCP_BRIDGE_RUNTIME", s.Engine)
 	}
-	e.Setenv("MCP_BRIDGE_LOG_LEVEL", "warn") // what is told of a scenario that has failed
+	e.Setenv("MCP_BRIDGE_LOG_LEVEL", "warn") // for the report of a scenario that fails
 	if err := bring(s.policies, filepath.Join(e.WorkDir, policiesFolder)); err != nil {
 		return err
 	}

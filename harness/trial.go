@@ -52,8 +52,8 @@ func (t *trial) FailNow() {
 	runtime.Goexit()
 }
 
-// Log adds to what is told of the scenario. Testscript begins with the whole
-// environment, if verbose: whoever wants that can have it with env.
+// Log adds to the report of the scenario. Testscript, if verbose, begins with the
+// whole environment, which is left out: a scenario can print it with env.
 func (t *trial) Log(text ...any) {
 	s := fmt.Sprint(text...)
 	if _, rest, ok := strings.Cut(s, "\n\n"); ok && strings.HasPrefix(s, "WORK=") {

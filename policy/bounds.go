@@ -21,10 +21,9 @@ const (
 	maxMemory = 512 << 20 // bytes
 )
 
-// bounded calls load and waits until it is done, or takes too much, which is
-// the mistake that it returns. Nothing can stop load then: it goes on until the
-// process ends, which for want of a policy it is about to. A policy that makes
-// CUE panic is a mistake as well.
+// bounded calls load, and returns a mistake if it takes too much time or memory, or
+// makes CUE panic. Nothing can stop load then: it goes on until the process ends,
+// as it does without a policy.
 func bounded(load func()) (mistake string) {
 	done := make(chan string, 1)
 	go func() {

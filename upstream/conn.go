@@ -10,10 +10,10 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// link is how the bridge speaks with one life of a server: through the pipes of
+// mcpTransport is how the bridge speaks with one life of a server: through the pipes of
 // a process, or over HTTP.
-type link interface {
-	// open makes the link ready for the first request.
+type mcpTransport interface {
+	// open makes the transport ready for the first request.
 	open(ctx context.Context) error
 
 	// request sends a request and gives the result as it came. Its error is an
@@ -35,7 +35,7 @@ type link interface {
 	// alive tells whether the server may still answer.
 	alive() bool
 
-	// close ends the link and waits for what belongs to it.
+	// close ends the transport and waits for what belongs to it.
 	close()
 }
 
@@ -49,11 +49,11 @@ func (l *lost) Unwrap() error { return l.error }
 // know, refuses servers that name a protocol version it has not heard of, and
 // passes over lines that it cannot read.
 type conn struct {
-	server *server
-	link   link
-	words  *tail
-	ids    atomic.Int64
-	meta   map[string]any // sent with every request since 2026-07-28, nil before
+	server    *server
+	transport mcpTransport
+	words     *tail
+	ids       atomic.Int64
+	meta      map[string]any // sent with every request since 2026-07-28, nil before
 
 	replies chan struct{} // held by each answer that is under way
 
@@ -73,7 +73,7 @@ type conn struct {
 	tokens   int64
 }
 
-// newConn makes a connection without a link. Either watch or close must
+// newConn makes a connection without a transport. Either watch or close must
 // follow, so that it ends some day.
 func newConn(s *server, redact *strings.Replacer) *conn {
 	c := &conn{server: s, replies: make(chan struct{}, 8), dead: make(chan struct{}), removed: make(chan struct{})}
@@ -113,18 +113,18 @@ func (c *conn) reply(send func()) {
 }
 
 // alive tells whether the server may still answer.
-func (c *conn) alive() bool { return c.link.alive() }
+func (c *conn) alive() bool { return c.transport.alive() }
 
 // request sends a request and gives the result as it came. Its error is that
-// of the link; the context's if that ended first, in which case the server is
+// of the transport; the context's if that ended first, in which case the server is
 // told.
 func (c *conn) request(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	// Integers, as the common clients send: some servers know no other ids.
 	id := c.ids.Add(1)
-	result, err := c.link.request(ctx, id, method, params)
+	result, err := c.transport.request(ctx, id, method, params)
 	if err != nil && ctx.Err() != nil {
 		if method != "initialize" {
-			c.link.notify(c.life, string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id, "reason": ctx.Err().Error()})
+			c.transport.notify(c.life, string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id, "reason": ctx.Err().Error()})
 		}
 		return nil, ctx.Err()
 	}
@@ -159,7 +159,7 @@ func (c *conn) watch(ended func()) {
 
 // close ends the server and all that it started, and returns when it is gone.
 func (c *conn) close() {
-	c.link.close()
+	c.transport.close()
 	c.leave()
 	c.mu.Lock()
 	c.closed = true

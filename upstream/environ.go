@@ -135,7 +135,7 @@ func (x *expansion) path(s string) string {
 	return filepath.Join(home, s[1:])
 }
 
-// launchSpec is how a server is started, and what must not be told of it.
+// launchSpec is how a server is started, and what of that must stay secret.
 type launchSpec struct {
 	keeper.Spec
 	redact *strings.Replacer

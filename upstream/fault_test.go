@@ -181,8 +181,8 @@ func TestAServerThatDoesNotReadHoldsNobodyUp(t *testing.T) {
 	callers.Wait()
 	// What waits for the server is bounded: beyond, nothing is sent.
 	conn := set.servers["toy"].conn
-	conn.link.(*pipe).in.Write(make([]byte, maxQueued-9<<20))
-	conn.link.(*pipe).in.Write(make([]byte, 1<<20))
+	conn.transport.(*pipe).in.Write(make([]byte, maxQueued-9<<20))
+	conn.transport.(*pipe).in.Write(make([]byte, 1<<20))
 	failure := refuse(t, set, "echo", string(long))
 	if want := `server "toy": does not read its input; echo was not sent`; failure.Error() != want || failure.Sent {
 		t.Errorf("error = %+v, want %s", failure, want)

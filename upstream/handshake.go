@@ -14,7 +14,7 @@ import (
 // refuses that, in the one of 2026-07-28. The older one goes first: every
 // server but very few speaks it, and its requests are half the size.
 func (c *conn) handshake(ctx context.Context) error {
-	if err := c.link.open(ctx); err != nil {
+	if err := c.transport.open(ctx); err != nil {
 		return err
 	}
 	self := map[string]string{"name": "bridge", "version": version()}
@@ -32,7 +32,7 @@ func (c *conn) handshake(ctx context.Context) error {
 			mcp.MetaKeyClientInfo:         self,
 			mcp.MetaKeyClientCapabilities: none,
 		}
-		c.link.agreed(mcp.ProtocolVersion20260728)
+		c.transport.agreed(mcp.ProtocolVersion20260728)
 		if _, modern := c.request(ctx, string(mcp.MethodServerDiscover), listParams{Meta: meta}); modern != nil {
 			// That the server refused the first is the better reason, unless
 			// the second was the end of it.
@@ -51,11 +51,11 @@ func (c *conn) handshake(ctx context.Context) error {
 		ProtocolVersion string `json:"protocolVersion"`
 	}
 	if json.Unmarshal(answer, &said) == nil && said.ProtocolVersion != "" {
-		c.link.agreed(said.ProtocolVersion)
+		c.transport.agreed(said.ProtocolVersion)
 	}
 	// Should the server have ended by now, the first request tells it better.
-	c.link.notify(ctx, string(mcp.MethodNotificationInitialized), nil)
-	c.spawn(func() { c.link.listen(c.life) })
+	c.transport.notify(ctx, string(mcp.MethodNotificationInitialized), nil)
+	c.spawn(func() { c.transport.listen(c.life) })
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// pending are the requests of a link on which all answers come among other
+// pending are the requests of a transport on which all answers come among other
 // messages.
 type pending struct {
 	conn *conn

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// pipe is the link to a server that is a process.
+// pipe is the transport to a server that is a process.
 type pipe struct {
 	conn *conn
 	proc *process
@@ -25,7 +25,7 @@ func (c *conn) connect(proc *process) {
 		conn: c, proc: proc, in: newInput(proc.stdin, &c.server.set.queued), pending: newPending(c),
 		out: newOutput(proc.stdout, c.server.set.large, done.Done(), proc.readUntil),
 	}
-	c.link = l
+	c.transport = l
 	c.over.Go(func() {
 		<-proc.ended
 		stop()

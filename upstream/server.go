@@ -118,10 +118,10 @@ func (s *server) start() (*conn, error) {
 		return nil, s.errorf("starting server %q: %w", s.def.Name, err)
 	}
 	err = c.handshake(ctx)
-	if web, ok := c.link.(*web); ok && s.older(err) {
+	if web, ok := c.transport.(*web); ok && s.older(err) {
 		c.leave()
 		c = newConn(s, web.site.redact)
-		c.link = newSSE(c, web.site)
+		c.transport = newSSE(c, web.site)
 		err = c.handshake(ctx)
 	}
 	if err != nil {
@@ -158,9 +158,9 @@ func (s *server) connect() (*conn, error) {
 			return nil, err
 		}
 		c := newConn(s, site.redact)
-		c.link = newWeb(c, site)
+		c.transport = newWeb(c, site)
 		if s.def.Transport == "sse" {
-			c.link = newSSE(c, site)
+			c.transport = newSSE(c, site)
 		}
 		return c, nil
 	}

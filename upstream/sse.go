@@ -15,7 +15,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// sse is the link to a server over the transport of MCP's first version: one
+// sse is the transport of MCP's first version: one
 // stream on which everything comes, and an address that takes messages.
 type sse struct {
 	conn *conn

@@ -16,7 +16,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// web is the link to a server over Streamable HTTP: each message is a POST, and
+// web is the transport of Streamable HTTP: each message is a POST, and
 // what is answered is the answer or a stream that ends with it.
 type web struct {
 	conn *conn

@@ -76,7 +76,7 @@ func (s Subject) killed(t *testing.T) {
 		t.Errorf("ended with %+v, want signal 9", exit)
 	}
 	if b.OutOfMemory() {
-		t.Error("out of memory is told of a sandbox that was just killed")
+		t.Error("a sandbox that was killed says that it was out of memory")
 	}
 	b.Kill() // does nothing, least of all to another process
 }

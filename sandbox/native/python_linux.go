@@ -152,8 +152,8 @@ func ask(ctx context.Context, path string) (*python, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "-E", "-s", "-c", question)
 	cmd.Dir = "/"
-	// A shim starts processes of its own. What is told of a parent's death is
-	// by that of the thread which started it.
+	// A shim starts processes of its own. The kernel signals them when the
+	// thread that started the first one ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

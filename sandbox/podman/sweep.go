@@ -51,7 +51,8 @@ func (e *Engine) sweepOn(ctx context.Context, s *service) error {
 	return errors.Join(failed...)
 }
 
-// orphan tells whether nobody minds a container any more.
+// orphan reports whether the engine that made a container has ended or given it
+// up.
 func (e *Engine) orphan(whose string, names []string) bool {
 	if whose != e.owner {
 		return container.Gone(whose)

@@ -10,8 +10,8 @@ import (
 	"bridge/upstream"
 )
 
-// What people call the bridge in their clients' configurations, and programs
-// of its kind, whose place it takes.
+// Names of the bridge in clients' configurations, and of programs that it
+// replaces.
 var (
 	ownPrograms = []string{"mcp-code-execution-mode", "mcp-server-code-execution-mode"}
 	ownNames    = append([]string{"bridge", "mcp-bridge", "code-execution", "code-execution-mode"}, ownPrograms...)

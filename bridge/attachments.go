@@ -22,7 +22,7 @@ const (
 	maxLinks      = 20      // links to files in a result
 
 	// maxKept bounds the bytes of the files that are kept of one run. They
-	// leave room on the shelf.
+	// leave room in the cache.
 	maxKept = 16 << 20
 
 	// lastRead is how long the reading of them may take after the run's time.
@@ -35,11 +35,11 @@ const (
 
 // attachments are the blocks that follow the text of a result.
 type attachments struct {
-	images  []sandbox.Image    // shown
-	links   []mcp.ResourceLink // to all else
-	files   []attachedFile     // as the structured content lists them
-	shelved []attachedLink     // likewise
-	notes   []string           // what the text says of them
+	images []sandbox.Image    // shown
+	links  []mcp.ResourceLink // to all else
+	files  []attachedFile     // as the structured content lists them
+	cached []attachedLink     // likewise
+	notes  []string           // what the text says of them
 }
 
 // attachedFile is a file of the session as the structured content has it.
@@ -59,7 +59,7 @@ type attachedLink struct {
 
 // attach sorts what a run has left into what a result shows and what it links
 // to.
-func (r *Report) attach(s *shelf, run int) {
+func (r *Report) attach(s *resourceCache, run int) {
 	a := &r.attachments
 	linked, work := 0, 0
 	for i, image := range r.Result.Images {
@@ -113,9 +113,9 @@ func (r *Report) attach(s *shelf, run int) {
 	r.keepWhole(s, run)
 }
 
-// keepFiles puts the files of a session that ends with its run on the shelf,
+// keepFiles puts the files of a session that ends with its run in the cache,
 // and links to them there. The context bounds how long that may take.
-func (r *Report) keepFiles(ctx context.Context, box *sandbox.Session, s *shelf, run int) {
+func (r *Report) keepFiles(ctx context.Context, box *sandbox.Session, s *resourceCache, run int) {
 	if r.Status == Cancelled {
 		return // nobody is told
 	}
@@ -161,8 +161,8 @@ func (r *Report) attachFiles() {
 	}
 }
 
-// keepWhole puts on the shelf what the text of a result has to cut.
-func (r *Report) keepWhole(s *shelf, run int) {
+// keepWhole puts in the cache what the text of a result has to cut.
+func (r *Report) keepWhole(s *resourceCache, run int) {
 	whole, cut := r.pieces(), r.pieces()
 	fit(cut, r.budget())
 	for i, name := range pieceNames {
@@ -183,14 +183,14 @@ func (a *attachments) shown() int {
 	return size
 }
 
-// link adds a link to what is on the shelf.
+// link adds a link to what is in the cache.
 func (a *attachments) link(l mcp.ResourceLink) {
 	a.links = append(a.links, l)
 	a.list(l)
 }
 
 func (a *attachments) list(l mcp.ResourceLink) {
-	a.shelved = append(a.shelved, attachedLink{l.Name, l.MIMEType, *l.Size, l.URI})
+	a.cached = append(a.cached, attachedLink{l.Name, l.MIMEType, *l.Size, l.URI})
 }
 
 // blocks are the attachments as content of a result. Where the text is the

@@ -23,44 +23,44 @@ const sessionURI = "bridge://session/"
 
 const workspace = "workspace/"
 
-// A shelf keeps what results have no room for, for the agent to read as
+// A resourceCache keeps what results have no room for, for the agent to read as
 // resources. When it is full, the oldest makes room.
-type shelf struct {
+type resourceCache struct {
 	mu    sync.Mutex // guards what follows
-	items []shelved
+	items []cachedResource
 	size  int
 }
 
-type shelved struct {
+type cachedResource struct {
 	name string // below sessionURI
 	mime string
 	data []byte
 }
 
 const (
-	maxShelf   = 16 << 20 // bytes on a shelf
-	maxShelved = 200      // items on a shelf
+	maxCache  = 16 << 20 // bytes of all
+	maxCached = 200      // resources
 )
 
 // put keeps data under a name, and returns the link to it.
-func (s *shelf) put(name, mime string, data []byte, title string) mcp.ResourceLink {
+func (s *resourceCache) put(name, mime string, data []byte, title string) mcp.ResourceLink {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.items = append(s.items, shelved{name, mime, data})
+	s.items = append(s.items, cachedResource{name, mime, data})
 	s.size += len(data)
-	for len(s.items) > 1 && (s.size > maxShelf || len(s.items) > maxShelved) {
+	for len(s.items) > 1 && (s.size > maxCache || len(s.items) > maxCached) {
 		s.size -= len(s.items[0].data)
 		s.items = slices.Delete(s.items, 0, 1)
 	}
 	return link(name, mime, title, int64(len(data)))
 }
 
-func (s *shelf) find(name string) (shelved, bool) {
+func (s *resourceCache) find(name string) (cachedResource, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.items, func(i shelved) bool { return i.name == name })
+	i := slices.IndexFunc(s.items, func(i cachedResource) bool { return i.name == name })
 	if i < 0 {
-		return shelved{}, false
+		return cachedResource{}, false
 	}
 	return s.items[i], true
 }

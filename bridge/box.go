@@ -106,6 +106,7 @@ func (b *box) use(engine sandbox.Engine, spec sandbox.Spec) (changed bool) {
 	b.engine, b.spec = engine, spec
 	b.mu.Unlock()
 	if changed {
+		b.log.Info("the policy's sandbox has changed; the next one is new")
 		b.discard((*sandbox.Session).End)
 	}
 	return changed

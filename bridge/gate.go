@@ -68,6 +68,9 @@ func (g *gate) serve(ctx context.Context, method string, params json.RawMessage)
 	if run == nil {
 		return nil, refuse("invalid", "no run is active: a call can only be made while run_python runs")
 	}
+	if _, is := memoryMethods[method]; is {
+		return run.memory.serve(ctx, method, params)
+	}
 	var p struct {
 		wireParams
 		Server    string          `json:"server"`
@@ -78,9 +81,6 @@ func (g *gate) serve(ctx context.Context, method string, params json.RawMessage)
 		Limit     int             `json:"limit"`
 		Servers   nameList        `json:"servers"`
 		Anew      bool            `json:"anew"`
-	}
-	if _, is := memoryMethods[method]; is {
-		return run.memory.serve(ctx, method, params)
 	}
 	if err := decode(method, params, &p); err != nil {
 		return nil, err

@@ -279,8 +279,8 @@ func waitFor(t testing.TB, what string, happened func() bool) {
 }
 
 // Warm starts servers and reads their catalogs in the background, all at
-// once; without names, every server. What goes wrong is logged, and told
-// again to whoever uses the server.
+// once; without names, every server. Errors are logged, and returned again when
+// the server is used.
 func (s *Set) Warm(names ...string) {
 	if len(names) == 0 {
 		names = s.names()

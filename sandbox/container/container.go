@@ -28,14 +28,8 @@ type Facts struct {
 	Source   string // what named the address; "" if it is where the engine listens by default
 	Version  string
 	API      string // version of the API that both sides speak
-	System   string // operating system
 	Rootless bool
 	Cgroup   string            // version of cgroups: "1" or "2"
-	Driver   string            // of cgroups: cgroupfs, systemd or none
-	Runtime  string            // what starts its containers, such as crun or runc; "" if it does not say
-	Seccomp  bool              // whether it filters system calls
-	AppArmor bool              // whether it confines containers
-	SELinux  bool              // whether it labels containers
 	Limits   map[string]string // how each limit is held, as in sandbox.Sandbox
 	Warnings []string          // the engine's own
 }
@@ -95,7 +89,7 @@ func Confine(spec sandbox.Spec) (Confinement, error) {
 		paths := strings.Split(value, ":")
 		switch {
 		case name == "no-new-privileges" && value != "false":
-		case name == "label" && slices.Contains([]string{"type", "user", "role", "level", "filetype"}, key):
+		case name == "label" && slices.Contains([]string{"type", "user", "role", "level"}, key):
 			c.Labels = append(c.Labels, value)
 		case name == "apparmor" && value != "unconfined" && value != "":
 			c.AppArmor = value

@@ -31,7 +31,7 @@ func TestConfine(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for _, option := range []string{
-		"seccomp=unconfined", "label=disable", "label:disable", "apparmor=unconfined", "apparmor=", "no-new-privileges=false",
+		"seccomp=unconfined", "label=disable", "label=filetype:own_t", "label:disable", "apparmor=unconfined", "apparmor=", "no-new-privileges=false",
 		"no-new-privileges:false", "systempaths=unconfined", "mask=x", "mask=/a:b", "",
 	} {
 		want := fmt.Sprintf("security option %q does not add to the sandbox's confinement; these do: label=…, apparmor=PROFILE, mask=PATHS", option)

@@ -46,18 +46,15 @@ type Rlimit struct {
 	Value int64
 }
 
-// Rlimits are the limits that the kernel counts for each process or user.
-//
-// Most are lowered to the hard limits of this process, which most likely are
-// those of an engine of the same user. Nofile is not: an engine that runs as root
-// may set it to what the spec says, and otherwise the start fails.
+// Rlimits are the limits that the kernel counts for each process or user. An
+// engine may not be able to set all: see Lowered.
 func Rlimits(l sandbox.Limits, held map[string]string) []Rlimit {
 	processes := l.PIDs
 	if held["pids"] == "cgroup" {
 		processes = max(userProcesses, l.PIDs)
 	}
 	const slack = 1 << 20
-	all := []Rlimit{
+	return []Rlimit{
 		{"core", 0},
 		{"memlock", 0},
 		{"msgqueue", 0},
@@ -74,12 +71,6 @@ func Rlimits(l sandbox.Limits, held map[string]string) []Rlimit {
 		{"data", max(l.Memory, startMemory)},
 		{"as", l.Memory + addressSpace},
 	}
-	for i, r := range all {
-		if r.Name != "nofile" {
-			all[i].Value = Lowered(r)
-		}
-	}
-	return all
 }
 
 // A Tmpfs is a place where the guest may write.

@@ -8,7 +8,8 @@ var resources = map[string]int{
 	"fsize": unix.RLIMIT_FSIZE, "data": unix.RLIMIT_DATA, "as": unix.RLIMIT_AS,
 }
 
-// Lowered is the value of a limit, or this process's hard limit if that is lower.
+// Lowered is the value of a limit, or this process's hard limit if that is lower,
+// which most likely is that of an engine of the same user.
 func Lowered(r Rlimit) int64 {
 	var l unix.Rlimit
 	if number, ok := resources[r.Name]; ok && unix.Getrlimit(number, &l) == nil && l.Max < uint64(r.Value) {

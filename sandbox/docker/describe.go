@@ -18,21 +18,13 @@ func (e *Engine) Describe(ctx context.Context, _ sandbox.Spec) (container.Facts,
 	if err := fresh.ask(ctx); err != nil {
 		return container.Facts{}, err
 	}
-	_, seccomp := fresh.option("seccomp")
-	_, apparmor := fresh.option("apparmor")
-	_, selinux := fresh.option("selinux")
 	return container.Facts{
 		Endpoint: display(fresh.endpoint.host),
 		Source:   fresh.endpoint.source,
 		Version:  fresh.info.ServerVersion,
 		API:      fresh.client.ClientVersion(),
-		System:   fresh.info.OperatingSystem,
 		Rootless: fresh.rootless(),
 		Cgroup:   fresh.info.CgroupVersion,
-		Driver:   fresh.info.CgroupDriver,
-		Seccomp:  seccomp,
-		AppArmor: apparmor,
-		SELinux:  selinux,
 		Limits:   fresh.held(),
 		Warnings: slices.Clone(fresh.info.Warnings),
 	}, nil

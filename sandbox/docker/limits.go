@@ -39,6 +39,9 @@ func (d *daemon) resources(limits sandbox.Limits) api.Resources {
 		if l.Name == "as" {
 			continue // the runc of docker reserves more than the least memory leaves it
 		}
+		if l.Name != "nofile" { // of which a daemon that runs as root may give what the spec says
+			l.Value = container.Lowered(l)
+		}
 		r.Ulimits = append(r.Ulimits, &api.Ulimit{Name: l.Name, Soft: l.Value, Hard: l.Value})
 	}
 	if d.info.MemoryLimit {

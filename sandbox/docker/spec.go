@@ -162,8 +162,8 @@ func (p *plan) dropOptional() bool {
 }
 
 // environment is the guest's. A name without a value removes what the image or
-// docker would set. PATH is the image's, which docker has told: images have their
-// python3 in different folders.
+// docker would set. PATH is the image's: images have their python3 in different
+// folders, and docker has inspected the image already.
 func (p *plan) environment() []string {
 	set := container.Environment()
 	set["PATH"] = cmp.Or(p.env["PATH"], set["PATH"])

@@ -112,8 +112,8 @@ func bound(g *specgen.SpecGenerator, l sandbox.Limits, held map[string]string) {
 	g.ResourceLimits = r
 	g.OOMScoreAdj = new(1000)
 	for _, r := range container.Rlimits(l, held) {
-		r.Value = container.Lowered(r) // nofile too: podman may be an ordinary user's
-		g.Rlimits = append(g.Rlimits, specs.POSIXRlimit{Type: r.Name, Soft: uint64(r.Value), Hard: uint64(r.Value)})
+		value := uint64(container.Lowered(r))
+		g.Rlimits = append(g.Rlimits, specs.POSIXRlimit{Type: r.Name, Soft: value, Hard: value})
 	}
 }
 

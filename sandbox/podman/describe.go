@@ -22,21 +22,12 @@ func (e *Engine) Describe(ctx context.Context, spec sandbox.Spec) (container.Fac
 		return container.Facts{}, err
 	}
 	host := info.Host
-	f := container.Facts{
+	return container.Facts{
 		Endpoint: s.place.name,
 		Version:  info.Version.Version,
 		API:      bindings.ServiceVersion(s.conn).String(),
-		System:   host.OS + "/" + host.Arch + ", " + host.Kernel,
 		Rootless: host.Security.Rootless,
 		Cgroup:   strings.TrimPrefix(host.CgroupsVersion, "v"),
-		Driver:   host.CgroupManager,
-		Seccomp:  host.Security.SECCOMPEnabled,
-		AppArmor: host.Security.AppArmorEnabled,
-		SELinux:  host.Security.SELinuxEnabled,
 		Limits:   hostOf(info).holds(),
-	}
-	if host.OCIRuntime != nil {
-		f.Runtime = host.OCIRuntime.Name
-	}
-	return f, nil
+	}, nil
 }

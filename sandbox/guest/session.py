@@ -193,6 +193,7 @@ class Session:
                 reserve.shut()
                 value = self.load_loop().run(awaited(value))
                 reserve.open()
+            self.mend()  # asyncio looks for its tasks with the builtins that code may have deleted.
             made = self.loop.tasks() - before if self.loop is not None else None
             if made:
                 reserve.shut()
@@ -306,8 +307,8 @@ class Session:
 
     def mend(self):
         """Give back builtins that code deleted and room on the stack."""
-        for name, value in self.builtins.items():
-            builtins.__dict__.setdefault(name, value)
+        if not self.builtins.keys() <= builtins.__dict__.keys():
+            builtins.__dict__.update({**self.builtins, **builtins.__dict__})
         if sys.getrecursionlimit() < self.recursion:
             sys.setrecursionlimit(self.recursion)
 

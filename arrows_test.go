@@ -25,14 +25,14 @@ var arrows = map[string][]string{
 	"policy/manual": {"policy"},
 	// What the engines that run containers share; an engine with arrows of its own;
 	// the list of them, which may import each.
-	"sandbox/container": {"sandbox"},
+	"sandbox/container": {"sandbox", "sandbox/reaper"},
 	"sandbox/native":    {"sandbox", "sandbox/native/stage"},
 	"sandbox/engines":   {"sandbox", "sandbox/container"},
 	"upstream":          {"definition", "upstream/keeper"},
 	// Where servers are found; what starts them does not know it.
 	"upstream/clients": {"definition", "upstream"},
 	// Test and measure them, and are in no binary of ours.
-	"sandbox/enginetest": {"sandbox"},
+	"sandbox/enginetest": {"sandbox", "sandbox/reaper"},
 	"harness/project":    {"harness"},
 	"harness/bench":      {"policy", "sandbox", "sandbox/container", "sandbox/engines", "sandbox/native"},
 }

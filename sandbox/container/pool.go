@@ -32,12 +32,8 @@ type item[T any] struct {
 	thing    T
 }
 
-// Poolable reports whether a container may be made ahead for a spec: a folder of
-// the host may be another one by the time it is started.
-func Poolable(spec sandbox.Spec) bool { return len(spec.Mounts) == 0 }
-
-// Key identifies a spec and arguments in a Pool.
-func Key(spec sandbox.Spec, args []string) string { return fmt.Sprintf("%#v %q", spec, args) }
+// key identifies a spec and arguments in a Pool.
+func key(spec sandbox.Spec, args []string) string { return fmt.Sprintf("%#v %q", spec, args) }
 
 // NewPool returns an empty pool. What is made and not taken is given to drop.
 func NewPool[T any](drop func(T)) *Pool[T] {

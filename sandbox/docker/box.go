@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -31,23 +30,16 @@ const (
 
 // box is one running container.
 type box struct {
+	*container.Life
 	engine *Engine
 	client *client.Client
 	image  string // id
 	id     string
 	watch  *watch
-	held   map[string]string
 	conn   client.HijackedResponse
-	stdout *container.Stream
-	stderr *container.Stream
 
 	halfClose sync.Once
-	kill      sync.Once
-	killed    chan struct{} // closed when the kill has begun
 	memory    atomic.Bool
-
-	done chan struct{}
-	exit sandbox.Exit // set before done is closed
 }
 
 // watch is the connections on which docker reports the end of a container.
@@ -76,7 +68,7 @@ func (b *box) attend(w *watch) {
 	carried := make(chan error, 1)
 	go func() {
 		// Frames are as large as docker's own buffer, whatever the guest writes.
-		_, err := stdcopy.StdCopy(b.stdout, b.stderr, b.conn.Reader)
+		_, err := stdcopy.StdCopy(b.Out, b.Err, b.conn.Reader)
 		carried <- err
 	}()
 	watched := make(chan struct{})
@@ -84,9 +76,8 @@ func (b *box) attend(w *watch) {
 		defer close(watched)
 		b.watchMemory(w.events)
 	}()
-	orphan := b.await(w)
-	b.stdout.Release()
-	b.stderr.Release()
+	b.await(w)
+	b.Release()
 	b.conn.Conn.SetReadDeadline(time.Now().Add(last))
 	err := <-carried
 	if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -99,54 +90,55 @@ func (b *box) attend(w *watch) {
 	<-watched
 	timer.Stop()
 	w.drop()
-	b.stdout.End(err)
-	b.stderr.End(nil)
-	if b.exit.Signal == int(syscall.SIGKILL) && !b.wasKilled() && !b.OutOfMemory() && b.away() {
+	b.Out.End(err)
+	b.Err.End(nil)
+	if b.Exit.Signal == int(syscall.SIGKILL) && !container.IsClosed(b.Killed) && !b.OutOfMemory() && b.away() {
 		// A daemon that is told to end ends its containers first.
-		b.exit.Engine = errAway
+		b.Exit.Engine = errAway
 	}
-	b.engine.forget(b, orphan)
-	close(b.done)
+	close(b.Done)
+	b.engine.all.Drop(b)
 }
 
-// await waits for the container's removal. It tells whether the container may
-// still be there.
-func (b *box) await(w *watch) (orphan bool) {
-	b.exit = sandbox.Exit{Code: -1}
+// await waits for the container's removal, which a kill begins.
+func (b *box) await(w *watch) {
+	b.Exit = sandbox.Exit{Code: -1}
 	var impatient <-chan time.Time
-	killed := b.killed
+	killed := b.Killed
 	for {
 		select {
 		case r := <-w.exit.Result:
 			w.exit = client.ContainerWaitResult{}
-			b.exit = container.ExitOf(int(r.StatusCode))
-			if r.Error == nil {
-				return false
+			b.Exit = container.ExitOf(int(r.StatusCode))
+			if r.Error != nil {
+				// It has ended, but docker could not remove it.
+				b.engine.remove(b.client, b.id)
 			}
-			// It has ended, but docker could not remove it.
-			return !b.engine.remove(b.client, b.id)
+			return
 		case err := <-w.exit.Error:
 			w.exit = client.ContainerWaitResult{}
-			return b.abandoned(err)
+			b.abandoned(err)
+			return
 		case <-killed:
 			killed = nil
+			go b.engine.remove(b.client, b.id)
 			timer := time.NewTimer(patience)
 			defer timer.Stop()
 			impatient = timer.C
 		case <-impatient:
-			return b.abandoned(fmt.Errorf("it has not killed the container within %s", patience))
+			b.abandoned(fmt.Errorf("it has not killed the container within %s", patience))
+			return
 		}
 	}
 }
 
 // abandoned is what there is to do when docker does not tell of the container
 // any more: it may have been restarted, and the container be alive or not.
-func (b *box) abandoned(err error) (orphan bool) {
-	b.exit = sandbox.Exit{Code: -1, Engine: errAway}
+func (b *box) abandoned(err error) {
+	b.Exit = sandbox.Exit{Code: -1, Engine: errAway}
 	b.engine.log.Warn("docker went away", "container", b.id, "cause", err)
-	removed := b.engine.remove(b.client, b.id)
+	b.engine.remove(b.client, b.id)
 	b.engine.unlink(b.client)
-	return !removed
 }
 
 var errAway = errors.New("docker went away")
@@ -163,8 +155,6 @@ func (b *box) away() bool {
 	conn.Close()
 	return false
 }
-
-func (b *box) wasKilled() bool { return container.IsClosed(b.killed) }
 
 // watchMemory notes kills for memory until the container is removed. The
 // container's state is about its first process only, if it says so at all.
@@ -184,34 +174,17 @@ func (b *box) watchMemory(events client.EventsResult) {
 	}
 }
 
+// Stdin is the guest's fd 0.
 func (b *box) Stdin() io.WriteCloser { return (*stdin)(b) }
-func (b *box) Stdout() io.Reader     { return b.stdout }
-func (b *box) Stderr() io.Reader     { return b.stderr }
 
-// Kill has docker kill and remove the container, in the background.
-func (b *box) Kill() {
-	b.kill.Do(func() {
-		close(b.killed)
-		if !container.IsClosed(b.done) {
-			go b.engine.remove(b.client, b.id)
-		}
-	})
-}
-
-func (b *box) Wait() sandbox.Exit {
-	<-b.done
-	return b.exit
-}
-
+// OutOfMemory reports whether a process of the sandbox was killed for memory.
 func (b *box) OutOfMemory() bool { return b.memory.Load() }
-
-func (b *box) Limits() map[string]string { return maps.Clone(b.held) }
 
 // stdin is the guest's fd 0.
 type stdin box
 
 func (s *stdin) Write(p []byte) (int, error) {
-	if container.IsClosed(s.done) {
+	if container.IsClosed(s.Done) {
 		return 0, syscall.EPIPE
 	}
 	return s.conn.Conn.Write(p)

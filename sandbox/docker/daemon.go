@@ -29,10 +29,10 @@ type daemon struct {
 // the answer takes longer than a container.
 func (e *Engine) connect(ctx context.Context) (*daemon, error) {
 	e.mu.Lock()
-	d, closed := e.daemon, e.closed
+	d := e.daemon
 	e.mu.Unlock()
-	if closed {
-		return nil, errClosed
+	if err := e.all.Closed(); err != nil {
+		return nil, err
 	}
 	if d != nil {
 		if _, err := d.client.Ping(ctx, client.PingOptions{}); err == nil {
@@ -58,9 +58,9 @@ func (e *Engine) connect(ctx context.Context) (*daemon, error) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.closed {
+	if err := e.all.Closed(); err != nil {
 		c.Close()
-		return nil, errClosed
+		return nil, err
 	}
 	if e.daemon != nil {
 		// Another start was faster.
@@ -68,12 +68,8 @@ func (e *Engine) connect(ctx context.Context) (*daemon, error) {
 		return e.daemon, nil
 	}
 	e.daemon = d
-	for id := range e.orphans {
-		delete(e.orphans, id)
-		e.tasks.Go(func() { e.remove(c, id) })
-	}
 	// The first start does not wait for it.
-	e.tasks.Go(func() { e.sweep(d) })
+	e.all.SweepLater(func(ctx context.Context) error { return e.sweep(ctx, d) })
 	return d, nil
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"bridge/sandbox"
 	"bridge/sandbox/container"
-	"bridge/sandbox/reaper"
 
 	"github.com/moby/moby/client"
 )
@@ -37,18 +36,10 @@ type Options struct {
 type Engine struct {
 	options Options
 	log     *slog.Logger
-	owner   string         // the label's value that says whose a container is
-	tasks   sync.WaitGroup // removals and starts that nobody waits for
-	pool    *container.Pool[*box]
+	all     *container.Sandboxes[*box]
 
-	reaping sync.Mutex     // guards keeper
-	keeper  *reaper.Keeper // nil until a container is made
-
-	mu      sync.Mutex // guards what follows
-	closed  bool
-	daemon  *daemon // nil until the daemon has answered, and after it went away
-	live    map[*box]bool
-	orphans map[string]bool // ids of containers that could not be removed
+	mu     sync.Mutex // guards what follows
+	daemon *daemon    // nil until the daemon has answered, and after it went away
 }
 
 // New returns an engine. Nothing is looked up before it is used.
@@ -56,7 +47,7 @@ func New(o Options) *Engine {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Engine{options: o, log: o.Log, owner: container.NewOwner(), live: map[*box]bool{}, orphans: map[string]bool{}, pool: container.NewPool((*box).abandon)}
+	return &Engine{options: o, log: o.Log, all: container.NewSandboxes[*box](Name, o.Log)}
 }
 
 // Name returns "docker".
@@ -87,10 +78,12 @@ func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string, pr
 	if err := e.reap(ctx, p.daemon); err != nil {
 		return nil, err
 	}
-	if b := e.prepared(ctx, p, args); b != nil {
+	current := func(b *box) bool { return b.client == p.client && b.image == p.image && b.connected() }
+	b, warm := e.all.Warm(ctx, p.spec, args, current, func(b *box) error { return b.start(ctx) })
+	if warm {
 		return b, nil
 	}
-	b, err := e.fresh(ctx, p, args)
+	b, err = e.fresh(ctx, p, args)
 	if err != nil && ctx.Err() == nil && p.dropOptional() {
 		// The daemon sees other files than we do, as from within a container.
 		b, err = e.fresh(ctx, p, args)
@@ -113,67 +106,13 @@ func (e *Engine) fresh(ctx context.Context, p *plan, args []string) (*box, error
 // Close ends the sandboxes that are left and waits until they are removed.
 // None can be started any more.
 func (e *Engine) Close() {
-	e.mu.Lock()
-	e.closed = true
-	left := make([]*box, 0, len(e.live))
-	for b := range e.live {
-		left = append(left, b)
-	}
-	e.mu.Unlock()
-	for _, b := range left {
-		b.Kill()
-	}
-	e.pool.Close()
-	for _, b := range left {
-		b.Wait()
-	}
-	e.tasks.Wait()
-	e.reaping.Lock()
-	if e.keeper != nil {
-		e.keeper.Close()
-		e.keeper = nil
-	}
-	e.reaping.Unlock()
+	e.all.Close()
+	e.all.End(nil)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.daemon != nil {
 		e.daemon.client.Close()
 		e.daemon = nil
-	}
-}
-
-var errClosed = errors.New("the docker engine is closed")
-
-// task runs f in the background, unless the engine is closed. Close waits for it.
-func (e *Engine) task(f func()) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
-		return false
-	}
-	e.tasks.Go(f)
-	return true
-}
-
-// add makes the box one of the engine's, unless the engine is closed.
-func (e *Engine) add(b *box) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
-		return false
-	}
-	e.live[b] = true
-	return true
-}
-
-// forget takes a box that has ended off the list. One whose container may
-// still be there is remembered by its id, for the next start to remove.
-func (e *Engine) forget(b *box, orphan bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	delete(e.live, b)
-	if orphan {
-		e.orphans[b.id] = true
 	}
 }
 

@@ -3,20 +3,27 @@
 package docker
 
 import (
+	"cmp"
+	"os"
 	"testing"
 
 	"bridge/sandbox"
-	"bridge/sandbox/container"
 	"bridge/sandbox/enginetest"
-
-	"github.com/moby/moby/client"
 )
 
 // subject is the engine as all engines are tested.
 var subject = enginetest.Subject{
-	New: func(t testing.TB) enginetest.Engine { return newEngine(t) },
-	Left: func(t testing.TB, e enginetest.Engine) []string {
-		return containers(t, container.OwnerLabel+"="+e.(*Engine).owner)
+	New:  func(t testing.TB) enginetest.Engine { return newEngine(t) },
+	Left: func(t testing.TB, e enginetest.Engine) []string { return owned(t, e.(*Engine).all.Owner) },
+	Containers: &enginetest.Containers{
+		Make: func(owner string) enginetest.Engine {
+			e := New(Options{Image: os.Getenv(imageEnv)})
+			e.all.Owner = cmp.Or(owner, e.all.Owner)
+			return e
+		},
+		Owner:  func(e enginetest.Engine) string { return e.(*Engine).all.Owner },
+		Owned:  owned,
+		Remove: removeContainer,
 	},
 	Spec:    allowed(sandbox.Spec{}),
 	Refused: allowed(sandbox.Spec{Limits: sandbox.Limits{Files: 1 << 40}}),
@@ -79,24 +86,4 @@ func reasons(names map[string][]string) map[string]string {
 		}
 	}
 	return all
-}
-
-// TestPreparedAndGone removes what was prepared from outside, as docker's prune
-// does: the next start does without.
-func TestPreparedAndGone(t *testing.T) {
-	e := newEngine(t)
-	program := []string{"-I", "-c", "print('up')"}
-	if err := e.Prepare(t.Context(), subject.Spec, program); err != nil {
-		t.Fatal(err)
-	}
-	for _, id := range subject.Left(t, e) {
-		if _, err := e.daemon.client.ContainerRemove(t.Context(), id, client.ContainerRemoveOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	b := enginetest.Start(t, e, subject.Spec, program[2])
-	if out, stderr, exit := enginetest.Collect(t, b); out != "up\n" || exit != (sandbox.Exit{}) {
-		t.Errorf("%q, ended with %+v\n%s", out, exit, stderr)
-	}
-	enginetest.Within(t, func() []string { return subject.Left(t, e) })
 }

@@ -18,36 +18,32 @@ import (
 	"github.com/moby/moby/client"
 )
 
-func TestMain(m *testing.M) { enginetest.Main(m, helpers) }
+func TestMain(m *testing.M) {
+	findImage()
+	subject.Main(m, nil)
+}
 
-// imageName is an image with Python: the one named by BRIDGE_TEST_IMAGE, or
-// one that the bridge or its CI has made.
-func imageName(t testing.TB, e *Engine) string {
-	t.Helper()
-	images, err := e.Images(t.Context(), sandbox.Spec{})
-	if err != nil {
-		enginetest.Skip(t, err.Error())
-	}
-	name := os.Getenv("BRIDGE_TEST_IMAGE")
+// imageEnv names the image that the tests run on, any with Python 3.9 or later.
+const imageEnv = "BRIDGE_TEST_IMAGE"
+
+// findImage takes one that the bridge or its CI has made, if none is named.
+func findImage() {
+	e := New(Options{})
+	defer e.Close()
+	images, _ := e.Images(context.Background(), sandbox.Spec{})
 	for _, prefix := range []string{"localhost/bridge-python:", "bridge-base:", "python:"} {
 		for _, image := range images {
-			if name == "" && strings.HasPrefix(image.Name, prefix) {
-				name = image.Name
+			if os.Getenv(imageEnv) == "" && strings.HasPrefix(image.Name, prefix) {
+				os.Setenv(imageEnv, image.Name)
 			}
 		}
 	}
-	if name == "" {
-		enginetest.Skip(t, "no image with Python is on docker; run: bridge image build, or set BRIDGE_TEST_IMAGE")
-	}
-	return name
 }
 
 // newEngine is an engine that is known to be ready, closed after the test.
 func newEngine(t testing.TB) *Engine {
 	t.Helper()
-	finder := New(Options{})
-	t.Cleanup(finder.Close)
-	e := New(Options{Image: imageName(t, finder), Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	e := New(Options{Image: os.Getenv(imageEnv), Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	t.Cleanup(e.Close)
 	if err := e.Ready(t.Context(), allowed(sandbox.Spec{})); err != nil {
 		enginetest.Skip(t, err.Error())
@@ -62,22 +58,22 @@ func allowed(spec sandbox.Spec) sandbox.Spec {
 	return spec
 }
 
-// containers are the ids of those with the label, in any state.
-func containers(t testing.TB, label string) []string {
+// owned are the ids of the containers that carry an owner's label, running or not.
+func owned(t testing.TB, owner string) []string {
 	t.Helper()
 	e := New(Options{})
 	defer e.Close()
-	return containersOn(t, e, label)
+	return containersOn(t, e, container.OwnerLabel+"="+owner)
 }
 
-// containersOn are those of the daemon that an engine uses.
+// containersOn are those of the daemon that an engine uses, with a label.
 func containersOn(t testing.TB, e *Engine, label string) []string {
 	t.Helper()
-	l, err := e.connect(context.Background())
+	d, err := e.connect(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := l.client.ContainerList(context.Background(), client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("label", label)})
+	list, err := d.client.ContainerList(context.Background(), client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("label", label)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,13 +84,24 @@ func containersOn(t testing.TB, e *Engine, label string) []string {
 	return ids
 }
 
+// removeContainer removes one from outside.
+func removeContainer(t testing.TB, e enginetest.Engine, id string) {
+	t.Helper()
+	d, err := e.(*Engine).connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.client.ContainerRemove(t.Context(), id, client.ContainerRemoveOptions{Force: true}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // buildImage builds an image that is removed after the test.
 func buildImage(t testing.TB, e *Engine, name, containerfile string) string {
 	t.Helper()
 	var output bytes.Buffer
 	tag := fmt.Sprintf("localhost/bridge-test-%s:%d", name, os.Getpid())
-	base := imageName(t, e)
-	err := e.Build(t.Context(), sandbox.Spec{}, container.Build{Tag: tag, Containerfile: []byte(containerfile), Args: map[string]string{"BASE": base}, Output: &output})
+	err := e.Build(t.Context(), sandbox.Spec{}, container.Build{Tag: tag, Containerfile: []byte(containerfile), Args: map[string]string{"BASE": os.Getenv(imageEnv)}, Output: &output})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, output.String())
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"bridge/sandbox"
-	"bridge/sandbox/container"
 
 	"github.com/moby/moby/client"
 )
@@ -14,12 +13,7 @@ import (
 // There is none on a daemon that no reaper reaches, where a container that was
 // never started would outlive a bridge that is killed.
 func (e *Engine) Prepare(ctx context.Context, spec sandbox.Spec, args []string) error {
-	if !container.Poolable(spec) {
-		return nil
-	}
-	return e.pool.Put(ctx, container.Key(spec, args), func(ctx context.Context) (*box, error) {
-		return e.makeWarm(ctx, spec, args)
-	})
+	return e.all.Prepare(ctx, spec, args, func(ctx context.Context) (*box, error) { return e.makeWarm(ctx, spec, args) })
 }
 
 func (e *Engine) makeWarm(ctx context.Context, spec sandbox.Spec, args []string) (*box, error) {
@@ -34,24 +28,6 @@ func (e *Engine) makeWarm(ctx context.Context, spec sandbox.Spec, args []string)
 		return nil, err
 	}
 	return e.make(ctx, p, args)
-}
-
-// prepared starts the warm container, if there is one and it is what would be
-// made now.
-func (e *Engine) prepared(ctx context.Context, p *plan, args []string) *box {
-	b, ok := e.pool.Take(ctx, container.Key(p.spec, args))
-	if !ok {
-		return nil
-	}
-	if b.client != p.client || b.image != p.image || !b.connected() {
-		b.abandon()
-		return nil
-	}
-	if err := b.start(ctx); err != nil {
-		e.log.Debug("a warm sandbox does not start", "cause", err)
-		return nil
-	}
-	return b
 }
 
 // connected reports whether docker still watches a container that was not

@@ -171,7 +171,7 @@ func TestBuild(t *testing.T) {
 	}
 	var output bytes.Buffer
 	err = e.Build(t.Context(), sandbox.Spec{}, container.Build{Tag: tag + "-bad", Containerfile: []byte("ARG BASE\nFROM $BASE\nRUN echo words; echo more words >&2; exit 3\n"),
-		Args: map[string]string{"BASE": imageName(t, e)}, Output: &output})
+		Args: map[string]string{"BASE": os.Getenv(imageEnv)}, Output: &output})
 	if err == nil || !strings.Contains(err.Error(), "returned a non-zero code: 3") || !strings.Contains(output.String(), "\nwords\n") || !strings.Contains(output.String(), "\nmore words\n") {
 		t.Errorf("%v\n%s", err, output.String())
 	}

@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"strings"
 
-	"bridge/sandbox/container"
 	"bridge/sandbox/reaper"
 )
 
@@ -18,34 +17,14 @@ func (e *Engine) reap(ctx context.Context, d *daemon) error {
 	if !local {
 		return nil
 	}
-	e.reaping.Lock()
-	defer e.reaping.Unlock()
-	if k := e.keeper; k != nil {
-		if k.Socket == socket && !k.Ended() {
-			return nil
-		}
-		k.Close()
-		e.keeper = nil
-	}
-	e.mu.Lock()
-	closed := e.closed
-	e.mu.Unlock()
-	if closed {
-		return errClosed
-	}
 	env := []string{}
 	if runtime.GOOS == "windows" {
 		env = nil // programs do not start without some of it
 	}
-	k, err := reaper.Start(ctx, reaper.Orders{
+	_, err := e.all.Reap(ctx, reaper.Orders{
 		Socket:     socket,
 		Containers: "/v" + d.client.ClientVersion() + "/containers",
 		Force:      "force=1&v=1",
-		Label:      container.OwnerLabel + "=" + e.owner,
 	}, env)
-	if err != nil {
-		return err
-	}
-	e.keeper = k
-	return nil
+	return err
 }

@@ -137,7 +137,8 @@ func (d *testDaemon) give(t *testing.T, name string) {
 // TestRestart ends docker in the middle of a run, politely and not: the run
 // tells that it is lost, nothing is left, and the next one works.
 func TestRestart(t *testing.T) {
-	image := imageName(t, newEngine(t))
+	newEngine(t)
+	image := os.Getenv(imageEnv)
 	d := newDaemon(t)
 	d.give(t, image)
 	e := New(Options{Image: image, Host: d.host()})

@@ -3,7 +3,6 @@ package docker
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,23 +20,22 @@ import (
 // make makes the container and listens to it. What was begun and did not work
 // is taken back.
 func (e *Engine) make(ctx context.Context, p *plan, args []string) (*box, error) {
-	id, err := e.create(ctx, p, args)
-	if err != nil {
-		return nil, err
-	}
 	b := &box{
+		Life:   container.NewLife(p.held()),
 		engine: e,
 		client: p.client,
 		image:  p.image,
-		id:     id,
-		held:   p.held(),
-		stdout: container.NewStream(),
-		stderr: container.NewStream(),
-		killed: make(chan struct{}),
-		done:   make(chan struct{}),
+	}
+	if err := e.all.Add(b); err != nil {
+		return nil, err
+	}
+	err := e.create(ctx, p, b, args)
+	if err != nil {
+		e.all.Drop(b)
+		return nil, err
 	}
 	if b.watch, err = b.listen(ctx); err != nil {
-		b.abandon()
+		b.Abandon()
 		return nil, err
 	}
 	return b, nil
@@ -46,40 +44,40 @@ func (e *Engine) make(ctx context.Context, p *plan, args []string) (*box, error)
 // start starts the container. One that does not start is taken back.
 func (b *box) start(ctx context.Context) error {
 	_, err := b.client.ContainerStart(ctx, b.id, client.ContainerStartOptions{})
-	if err == nil && !b.engine.add(b) {
-		err = errClosed
-	}
 	if err != nil {
-		b.abandon()
+		b.Abandon()
 		return err
 	}
-	if names := sandbox.Loose(b.held); len(names) > 0 {
+	if names := sandbox.Loose(b.Limits()); len(names) > 0 {
 		b.engine.log.Warn("docker does not hold every limit", "container", b.id, "missing", strings.Join(names, ", "))
 	}
 	go b.attend(b.watch)
 	return nil
 }
 
-// abandon takes back a container that was not started, in the background.
-func (b *box) abandon() {
+// Abandon takes back a container that was not started, in the background.
+func (b *box) Abandon() {
 	b.watch.drop()
 	if b.conn.Conn != nil {
 		b.conn.Close()
 	}
-	b.engine.discard(b.client, b.id)
+	go func() {
+		b.engine.remove(b.client, b.id)
+		b.engine.all.Drop(b)
+	}()
 }
 
 // create makes the container. It is not bound to the context: docker goes on
 // when its client gives up, and the container would be nobody's.
-func (e *Engine) create(ctx context.Context, p *plan, args []string) (string, error) {
-	options := p.options(args, container.Labels(p.spec.Label, e.owner))
-	options.Name = "bridge-" + strings.ToLower(rand.Text())
+func (e *Engine) create(ctx context.Context, p *plan, b *box, args []string) error {
+	options := p.options(args, container.Labels(p.spec.Label, e.all.Owner))
+	options.Name = b.Name()
 	type created struct {
 		id  string
 		err error
 	}
 	answer := make(chan created)
-	if !e.task(func() {
+	if err := e.all.Task(func() {
 		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
 		got, err := p.client.ContainerCreate(own, options)
@@ -91,14 +89,15 @@ func (e *Engine) create(ctx context.Context, p *plan, args []string) (string, er
 		case <-ctx.Done():
 			e.remove(p.client, cmp.Or(got.ID, options.Name))
 		}
-	}) {
-		return "", errClosed
+	}); err != nil {
+		return err
 	}
 	select {
 	case got := <-answer:
-		return got.id, got.err
+		b.id = got.id
+		return got.err
 	case <-ctx.Done():
-		return "", context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 }
 
@@ -152,7 +151,7 @@ func (e *Engine) refused(ctx context.Context, p *plan, err error) error {
 	}
 	text := strings.TrimPrefix(err.Error(), "Error response from daemon: ")
 	switch {
-	case errors.Is(err, errClosed):
+	case errors.Is(err, container.ErrClosed):
 		return err
 	case client.IsErrConnectionFailed(err):
 		e.unlink(p.client)
@@ -165,21 +164,6 @@ func (e *Engine) refused(ctx context.Context, p *plan, err error) error {
 		return fmt.Errorf("a mount is not on docker's host: %s; make it, or take it out of the profile's mounts", text)
 	}
 	return fmt.Errorf("starting a container on docker: %s", text)
-}
-
-// discard removes a container that was not started, in the background unless
-// the engine is closed. One that docker does not remove is remembered.
-func (e *Engine) discard(c *client.Client, id string) {
-	remove := func() {
-		if !e.remove(c, id) {
-			e.mu.Lock()
-			defer e.mu.Unlock()
-			e.orphans[id] = true
-		}
-	}
-	if !e.task(remove) {
-		remove()
-	}
 }
 
 // remove kills and removes a container, whatever state it is in, and tells

@@ -36,6 +36,8 @@ type Subject struct {
 	// Left names what there is of an engine's sandboxes, running or not.
 	Left func(testing.TB, Engine) []string
 
+	Containers *Containers // nil for an engine that runs none
+
 	Spec    sandbox.Spec // of a sandbox like any other
 	Refused sandbox.Spec // of one that cannot be started
 	Idle    func(Engine) // closes connections that wait for the next use; may be nil
@@ -64,6 +66,7 @@ func (s Subject) Test(t *testing.T) {
 		{"closed engine", Subject.closedEngine},
 		{"nothing is left", Subject.nothingIsLeft},
 		{"prepared", Subject.prepared},
+		{"containers", Subject.containers},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(s, t) })
 	}

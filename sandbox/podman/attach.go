@@ -34,7 +34,7 @@ func (b *box) attach(ctx context.Context, s *service) error {
 		return err
 	}
 	stop := context.AfterFunc(ctx, func() { wire.SetDeadline(time.Unix(1, 0)) })
-	reader, err := upgrade(wire, base, b.name)
+	reader, err := upgrade(wire, base, b.Name())
 	if !stop() && err == nil {
 		err = ctx.Err()
 	}
@@ -108,8 +108,8 @@ func upgrade(wire net.Conn, base, name string) (*bufio.Reader, error) {
 
 // demux parts what comes on the wire into the two outputs, until it ends.
 func (b *box) demux() {
-	defer b.stdout.End(nil)
-	defer b.stderr.End(nil)
+	defer b.Out.End(nil)
+	defer b.Err.End(nil)
 	spoken := sync.OnceFunc(func() { close(b.spoken) })
 	defer spoken()
 	header := make([]byte, 8)
@@ -119,13 +119,13 @@ func (b *box) demux() {
 		if err != nil {
 			return
 		}
-		to := b.stdout
+		to := b.Out
 		switch fd {
 		case 2:
-			to = b.stderr
+			to = b.Err
 		case 3:
 			text, _ := io.ReadAll(io.LimitReader(b.reader, int64(min(size, 4<<10))))
-			b.engine.log.Warn("podman ends the stream of a sandbox", "container", b.name, "cause", string(text))
+			b.engine.log.Warn("podman ends the stream of a sandbox", "container", b.Name(), "cause", string(text))
 			return
 		}
 		for size > 0 {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"io"
-	"maps"
 	"net"
 	"sync"
 	"syscall"
@@ -28,39 +27,18 @@ const (
 // box is one running sandbox. Its container's first process is the first of a
 // pid namespace: when that ends, the kernel kills the others.
 type box struct {
+	*container.Life
 	engine *Engine
-	name   string // of the container
-	held   map[string]string
 	wire   net.Conn
 	reader *bufio.Reader // of the wire
 	stdin  *input
-	stdout *container.Stream
-	stderr *container.Stream
 	spoken chan struct{} // closed when something came, or nothing will
-	killed chan struct{} // closed when it is to be killed
-	kill   sync.Once
-	done   chan struct{}
 
 	// Of one that was prepared: what it was made of, and on which service.
 	image   string
 	service *service
 
-	// Set before done is closed.
-	exit sandbox.Exit
-	oom  bool
-}
-
-func newBox(e *Engine, p *plan) *box {
-	return &box{
-		engine: e,
-		name:   p.spec.Name,
-		held:   p.held,
-		stdout: container.NewStream(),
-		stderr: container.NewStream(),
-		spoken: make(chan struct{}),
-		killed: make(chan struct{}),
-		done:   make(chan struct{}),
-	}
+	oom bool // set before Done is closed
 }
 
 // attend watches the container until nothing of it is left.
@@ -69,9 +47,8 @@ func (b *box) attend(s *service) {
 	ended := make(chan struct{})
 	others.Go(func() {
 		select {
-		case <-b.killed:
-			b.stdout.Release()
-			b.stderr.Release()
+		case <-b.Killed:
+			b.Release()
 			b.killContainer(ended)
 		case <-ended:
 		}
@@ -79,8 +56,8 @@ func (b *box) attend(s *service) {
 	found := make(chan *counter, 1)
 	others.Go(func() { found <- b.counter(s) })
 	go func() {
-		defer b.engine.drop(b)
-		defer close(b.done)
+		defer b.engine.all.Drop(b)
+		defer close(b.Done)
 		b.demux()
 		// Before podman comes to remove the cgroup.
 		select {
@@ -91,10 +68,10 @@ func (b *box) attend(s *service) {
 		}
 		b.stdin.Close()
 		b.wire.Close()
-		ours := b.wasKilled()
+		ours := container.IsClosed(b.Killed)
 		b.settle()
 		if !ours {
-			b.exit.Engine = lost(s)
+			b.Exit.Engine = lost(s)
 		}
 		close(ended)
 		others.Wait()
@@ -102,12 +79,10 @@ func (b *box) attend(s *service) {
 	}()
 }
 
-func (b *box) wasKilled() bool { return container.IsClosed(b.killed) }
-
 // counter looks for the kernel's count, when Python has come up: podman has no
 // time for it before, and a session runs no code.
 func (b *box) counter(s *service) *counter {
-	if !s.local() || b.held["memory"] != "cgroup" {
+	if !s.local() || b.Limits()["memory"] != "cgroup" {
 		return nil
 	}
 	select {
@@ -116,34 +91,25 @@ func (b *box) counter(s *service) *counter {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	data, err := containers.Inspect(s.with(ctx), b.name, nil)
+	data, err := containers.Inspect(s.with(ctx), b.Name(), nil)
 	if err != nil {
 		return nil
 	}
 	return openCounter(data.State.CgroupPath)
 }
 
+// Stdin is the guest's fd 0.
 func (b *box) Stdin() io.WriteCloser { return b.stdin }
-func (b *box) Stdout() io.Reader     { return b.stdout }
-func (b *box) Stderr() io.Reader     { return b.stderr }
 
-func (b *box) Kill() { b.kill.Do(func() { close(b.killed) }) }
-
-func (b *box) Wait() sandbox.Exit {
-	<-b.done
-	return b.exit
-}
-
-func (b *box) OutOfMemory() bool { return container.IsClosed(b.done) && b.oom }
-
-func (b *box) Limits() map[string]string { return maps.Clone(b.held) }
+// OutOfMemory reports whether a process of the sandbox was killed for memory.
+func (b *box) OutOfMemory() bool { return container.IsClosed(b.Done) && b.oom }
 
 // killContainer sends SIGKILL until podman has taken it or nothing is left to
 // kill.
 func (b *box) killContainer(ended <-chan struct{}) {
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := b.call(func(ctx context.Context) error {
-			return containers.Kill(ctx, b.name, new(containers.KillOptions).WithSignal("KILL"))
+			return containers.Kill(ctx, b.Name(), new(containers.KillOptions).WithSignal("KILL"))
 		})
 		if err == nil || answered(err) {
 			return
@@ -159,7 +125,7 @@ func (b *box) killContainer(ended <-chan struct{}) {
 // settle finds out how the container ended, before podman forgets it, and sees
 // it removed.
 func (b *box) settle() {
-	b.exit = sandbox.Exit{Code: -1}
+	b.Exit = sandbox.Exit{Code: -1}
 	started := time.Now()
 	for pause := 2 * time.Millisecond; time.Since(started) < lastTry; pause = min(2*pause, 250*time.Millisecond) {
 		running, err := b.look()
@@ -177,20 +143,20 @@ func (b *box) settle() {
 // look asks podman how the container is, and notes how it ended.
 func (b *box) look() (running bool, err error) {
 	err = b.call(func(ctx context.Context) error {
-		data, err := containers.Inspect(ctx, b.name, nil)
+		data, err := containers.Inspect(ctx, b.Name(), nil)
 		if err != nil {
 			return err
 		}
 		if running = data.State.Running || data.State.Status == "stopping"; !running {
-			b.exit = container.ExitOf(int(data.State.ExitCode))
+			b.Exit = container.ExitOf(int(data.State.ExitCode))
 			b.oom = b.oom || data.State.OOMKilled
 		}
 		return nil
 	})
 	if answered(err) {
 		// Podman has removed it already.
-		if b.wasKilled() {
-			b.exit = sandbox.Exit{Code: -1, Signal: int(syscall.SIGKILL)}
+		if container.IsClosed(b.Killed) {
+			b.Exit = sandbox.Exit{Code: -1, Signal: int(syscall.SIGKILL)}
 		}
 		return false, nil
 	}
@@ -200,21 +166,21 @@ func (b *box) look() (running bool, err error) {
 // remove sees that the container is not there any more.
 func (b *box) remove() {
 	err := b.call(func(ctx context.Context) error {
-		_, err := containers.Remove(ctx, b.name, new(containers.RemoveOptions).WithForce(true).WithIgnore(true).WithTimeout(0))
+		_, err := containers.Remove(ctx, b.Name(), new(containers.RemoveOptions).WithForce(true).WithIgnore(true).WithTimeout(0))
 		return err
 	})
 	if err != nil && !missing(err) {
-		b.engine.log.Warn("a container could not be removed; it is at the next start", "container", b.name, "cause", err)
+		b.engine.log.Warn("a container could not be removed; it is at the next start", "container", b.Name(), "cause", err)
 	}
 }
 
-// abandon takes back a container that did not come up.
-func (b *box) abandon() {
+// Abandon takes back a container that did not come up.
+func (b *box) Abandon() {
 	if b.wire != nil {
 		b.wire.Close()
 	}
 	b.remove()
-	b.engine.drop(b)
+	b.engine.all.Drop(b)
 }
 
 // call asks the service that there is now: the one that made the container may

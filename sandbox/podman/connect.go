@@ -80,11 +80,11 @@ func (e *Engine) connect(ctx context.Context, spec sandbox.Spec) (*service, erro
 	e.dialing.Lock()
 	defer e.dialing.Unlock()
 	e.mu.Lock()
-	s, closed, busy := e.service, e.closed, len(e.live) > 0
+	s := e.service
 	e.mu.Unlock()
 	// An engine that is being closed still has to end what is alive.
-	if closed && !busy {
-		return nil, errClosed
+	if err := e.all.Over(); err != nil {
+		return nil, err
 	}
 	if s != nil && s.allowed(spec) == nil && (s.keeper == nil || !s.keeper.Ended()) && s.answers(ctx) {
 		return s, nil
@@ -100,9 +100,7 @@ func (e *Engine) connect(ctx context.Context, spec sandbox.Spec) (*service, erro
 		s.close()
 	}
 	e.service = found
-	if !e.closed { // then nobody waits yet
-		e.working.Go(func() { e.sweep(found) })
-	}
+	e.all.SweepLater(func(ctx context.Context) error { return e.sweep(ctx, found) })
 	return found, nil
 }
 

@@ -1,7 +1,6 @@
 package podman
 
 import (
-	"crypto/rand"
 	"math"
 	"strings"
 
@@ -30,8 +29,7 @@ func (e *Engine) plan(s *service, spec sandbox.Spec, image string, args []string
 	g := specgen.NewSpecGenerator(image, false)
 	g.Entrypoint = []string{"python3"}
 	g.Command = args
-	g.Name = "bridge-" + strings.ToLower(rand.Text())
-	g.Labels = container.Labels(spec.Label, e.owner)
+	g.Labels = container.Labels(spec.Label, e.all.Owner)
 	g.Env = container.Environment() // PATH too: the image's would cost a request
 	g.UnsetEnvAll = new(true)
 	g.EnvHost = new(false)

@@ -2,14 +2,12 @@ package podman
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
 
 	"bridge/sandbox"
 	"bridge/sandbox/container"
-	"bridge/sandbox/reaper"
 
 	"github.com/containers/podman/v5/pkg/bindings/images"
 )
@@ -24,19 +22,14 @@ type Options struct {
 type Engine struct {
 	image string
 	log   *slog.Logger
-	owner string // the label's value that says whose a container is
+	all   *container.Sandboxes[*box]
 
 	places func(rootful bool) ([]place, error) // where to look for a service
 
-	dialing sync.Mutex     // held while a connection is sought
-	working sync.WaitGroup // goroutines of the engine and of its sandboxes
-	pool    *container.Pool[*box]
+	dialing sync.Mutex // held while a connection is sought
 
 	mu      sync.Mutex // guards what follows
-	closed  bool
-	service *service         // nil while there is none
-	keepers []*reaper.Keeper // of every service that containers were made on
-	live    map[string]*box  // by the container's name, from before it is made until it is gone
+	service *service   // nil while there is none
 }
 
 // New returns an engine. Nothing is looked for or started before it is used.
@@ -48,10 +41,8 @@ func New(o Options) *Engine {
 	return &Engine{
 		image:  o.Image,
 		log:    log,
-		owner:  container.NewOwner(),
 		places: places,
-		live:   make(map[string]*box),
-		pool:   container.NewPool((*box).abandon),
+		all:    container.NewSandboxes[*box](Name, log),
 	}
 }
 
@@ -82,52 +73,18 @@ func (e *Engine) Ready(ctx context.Context, spec sandbox.Spec) error {
 	return nil
 }
 
-var errClosed = errors.New("the podman engine is closed")
-
-// add makes a box one of the engine's, unless the engine is closed.
-func (e *Engine) add(b *box) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
-		return false
-	}
-	e.live[b.name] = b
-	e.working.Add(1)
-	return true
-}
-
-func (e *Engine) drop(b *box) {
-	e.mu.Lock()
-	delete(e.live, b.name)
-	e.mu.Unlock()
-	e.working.Done()
-}
-
 // Close kills what is left, waits for it, and ends what the engine has
 // started. Sandboxes cannot be started any more.
 func (e *Engine) Close() {
-	e.mu.Lock()
-	e.closed = true
-	var left []*box
-	for _, b := range e.live {
-		left = append(left, b)
-	}
-	e.mu.Unlock()
-	for _, b := range left {
-		b.Kill()
-	}
-	e.pool.Close()
-	e.working.Wait()
+	e.all.Close()
 	e.dialing.Lock() // whoever was at it is done, and nobody begins any more
 	defer e.dialing.Unlock()
 	e.mu.Lock()
-	s, keepers := e.service, e.keepers
-	e.service, e.keepers = nil, nil
+	s := e.service
+	e.service = nil
 	e.mu.Unlock()
 	if s != nil {
 		s.close()
 	}
-	for _, k := range keepers {
-		k.Close()
-	}
+	e.all.End(nil)
 }

@@ -1,6 +1,7 @@
 package podman
 
 import (
+	"cmp"
 	"io"
 	"maps"
 	"net"
@@ -16,8 +17,23 @@ import (
 
 // subject is the engine as all engines are tested.
 var subject = enginetest.Subject{
-	New:     func(t testing.TB) enginetest.Engine { return newEngine(t) },
-	Left:    func(t testing.TB, e enginetest.Engine) []string { return owned(t, e.(*Engine).owner) },
+	New:  func(t testing.TB) enginetest.Engine { return newEngine(t) },
+	Left: func(t testing.TB, e enginetest.Engine) []string { return owned(t, e.(*Engine).all.Owner) },
+	Containers: &enginetest.Containers{
+		Make: func(owner string) enginetest.Engine {
+			e := New(Options{Image: testImage()})
+			e.all.Owner = cmp.Or(owner, e.all.Owner)
+			if os.Getenv(ownEnv) != "" {
+				e.places = nowhere
+			}
+			return e
+		},
+		Owner:  func(e enginetest.Engine) string { return e.(*Engine).all.Owner },
+		Owned:  owned,
+		Remove: removeContainer,
+		Ways:   []string{ownEnv + "=1"},
+		Left:   folders,
+	},
 	Refused: sandbox.Spec{Image: "localhost/no-such-image"},
 	Idle: func(e enginetest.Engine) {
 		e.(*Engine).mu.Lock()
@@ -100,23 +116,6 @@ func TestEnforced(t *testing.T) {
 	if err != nil && !strings.HasPrefix(err.Error(), "podman cannot hold the limits of "+strings.Join(sandbox.Loose(facts.Limits), ", ")) {
 		t.Error(err)
 	}
-}
-
-// TestPreparedAndGone removes what was prepared from outside, as podman's prune
-// does: the next start does without.
-func TestPreparedAndGone(t *testing.T) {
-	e := newEngine(t)
-	if err := e.Prepare(t.Context(), sandbox.Spec{}, []string{"-I", "-c", "print('up')"}); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range owned(t, e.owner) {
-		removeContainer(t, e, name)
-	}
-	b := enginetest.Start(t, e, sandbox.Spec{}, "print('up')")
-	if out, stderr, exit := enginetest.Collect(t, b); out != "up\n" || exit != (sandbox.Exit{}) {
-		t.Errorf("%q, ended with %+v\n%s", out, exit, stderr)
-	}
-	enginetest.Within(t, func() []string { return owned(t, e.owner) })
 }
 
 // TestOwnHost asks a service of our own what its host is, which is otherwise

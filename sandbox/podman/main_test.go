@@ -2,12 +2,17 @@ package podman
 
 import (
 	"cmp"
+	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/containers/podman/v5/pkg/bindings/containers"
+
 	"bridge/sandbox"
+	"bridge/sandbox/container"
 	"bridge/sandbox/enginetest"
 )
 
@@ -17,7 +22,7 @@ const imageEnv = "BRIDGE_TEST_IMAGE"
 
 func testImage() string { return cmp.Or(os.Getenv(imageEnv), "localhost/bridge-test-base:latest") }
 
-func TestMain(m *testing.M) { enginetest.Main(m, helpers) }
+func TestMain(m *testing.M) { subject.Main(m, nil) }
 
 // newEngine is an engine that is known to be ready, closed after the test.
 func newEngine(t testing.TB) *Engine {
@@ -28,6 +33,57 @@ func newEngine(t testing.TB) *Engine {
 		enginetest.Skip(t, err.Error()+"; the tests take the image that "+imageEnv+" names")
 	}
 	return e
+}
+
+// ownEnv has an engine that is made for a helper use a service of its own.
+const ownEnv = "BRIDGE_TEST_OWN_SERVICE"
+
+// nowhere is where to look if no service is to be found.
+func nowhere(bool) ([]place, error) { return nil, nil }
+
+// owned are the containers that carry an owner's label, running or not.
+func owned(t testing.TB, owner string) []string {
+	t.Helper()
+	e := New(Options{})
+	defer e.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	s, err := e.connect(ctx, sandbox.Spec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := containers.List(s.with(ctx), new(containers.ListOptions).WithAll(true).
+		WithFilters(map[string][]string{"label": {container.OwnerLabel + "=" + owner}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, c := range all {
+		names = append(names, c.Names[0])
+	}
+	return names
+}
+
+// removeContainer removes one from outside.
+func removeContainer(t testing.TB, e enginetest.Engine, name string) {
+	t.Helper()
+	s, err := e.(*Engine).connect(t.Context(), sandbox.Spec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = containers.Remove(s.with(t.Context()), name, new(containers.RemoveOptions).WithForce(true).WithTimeout(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// folders are the temporary folders of engines.
+func folders(t testing.TB) []string {
+	all, err := filepath.Glob(filepath.Join(os.TempDir(), "bridge-podman-[0-9]*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 // ordinaryEnv names a command that runs another as an ordinary user who has

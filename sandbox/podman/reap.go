@@ -17,33 +17,18 @@ import (
 // reap returns the process that outlives us to remove our containers from a
 // service, and starts it if need be. Without a socket it starts a service too.
 func (e *Engine) reap(ctx context.Context, socket string) (*reaper.Keeper, error) {
-	e.mu.Lock()
-	at := slices.IndexFunc(e.keepers, func(k *reaper.Keeper) bool { return k.Socket == socket && !k.Ended() })
-	if at >= 0 {
-		defer e.mu.Unlock()
-		return e.keepers[at], nil
-	}
-	e.mu.Unlock()
 	program, err := exec.LookPath("podman")
 	if err != nil && socket == "" {
 		return nil, err
 	}
-	k, err := reaper.Start(ctx, reaper.Orders{
+	return e.all.Reap(ctx, reaper.Orders{
 		Socket:     socket,
 		Containers: "/v4.0.0/libpod/containers",
 		Force:      "force=true&ignore=true&timeout=0",
-		Label:      container.OwnerLabel + "=" + e.owner,
 		Podman:     program,
 		Serve:      socket == "",
 		Folder:     "bridge-podman-",
 	}, environ())
-	if err != nil {
-		return nil, err
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.keepers = append(e.keepers, k)
-	return k, nil
 }
 
 // own starts a service of our own, on a socket that nobody else can reach.
@@ -56,7 +41,7 @@ func (e *Engine) own(ctx context.Context) (*service, error) {
 	p.name, p.own = "the bridge's own podman system service", true
 	s, err := dial(ctx, p)
 	if err != nil {
-		e.forget(k)
+		e.all.End(k)
 		return nil, err
 	}
 	s.keeper = k
@@ -87,14 +72,6 @@ func (s *service) seccomp() (string, error) {
 		return "", fmt.Errorf("writing the seccomp profile: %w", err)
 	}
 	return path, nil
-}
-
-// forget ends a reaper that is of no use.
-func (e *Engine) forget(k *reaper.Keeper) {
-	e.mu.Lock()
-	e.keepers = slices.DeleteFunc(e.keepers, func(other *reaper.Keeper) bool { return other == k })
-	e.mu.Unlock()
-	k.Close()
 }
 
 // environ is what podman needs of our environment, in which there may be

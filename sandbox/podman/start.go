@@ -23,7 +23,9 @@ func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string, pr
 	if err != nil {
 		return nil, err
 	}
-	if b := e.prepared(ctx, s, spec, image, args); b != nil {
+	current := func(b *box) bool { return b.current(ctx, s, image) }
+	b, warm := e.all.Warm(ctx, spec, args, current, func(b *box) error { return b.start(ctx, s) })
+	if warm {
 		return b, nil
 	}
 	if container.Pulls(spec, e.image) {
@@ -35,7 +37,7 @@ func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string, pr
 	if err != nil {
 		return nil, err
 	}
-	b, err := e.fresh(ctx, s, p)
+	b, err = e.fresh(ctx, s, p)
 	if lost := (*lostWire)(nil); errors.As(err, &lost) && ctx.Err() == nil {
 		e.log.Warn("podman has made a container without its streams; another is made", "cause", err)
 		if p, err = e.plan(s, spec, image, args); err == nil {
@@ -87,9 +89,10 @@ func (e *Engine) may(ctx context.Context, spec sandbox.Spec) (s *service, image 
 // is there but the program. What was begun and did not work is taken back
 // before it returns.
 func (e *Engine) make(ctx context.Context, s *service, p *plan) (*box, error) {
-	b := newBox(e, p)
-	if !e.add(b) {
-		return nil, errClosed
+	b := &box{Life: container.NewLife(p.held), engine: e, spoken: make(chan struct{})}
+	p.spec.Name = b.Name()
+	if err := e.all.Add(b); err != nil {
+		return nil, err
 	}
 	created, err := containers.CreateWithSpec(s.with(ctx), p.spec, nil)
 	for _, w := range created.Warnings {
@@ -102,7 +105,7 @@ func (e *Engine) make(ctx context.Context, s *service, p *plan) (*box, error) {
 	}
 	if err != nil {
 		// It may have been made even if that was not told.
-		b.abandon()
+		b.Abandon()
 		return nil, err
 	}
 	return b, nil
@@ -111,12 +114,12 @@ func (e *Engine) make(ctx context.Context, s *service, p *plan) (*box, error) {
 // start starts a container that was made. One that does not start is taken
 // back before it returns.
 func (b *box) start(ctx context.Context, s *service) error {
-	err := containers.Start(s.with(ctx), b.name, nil)
+	err := containers.Start(s.with(ctx), b.Name(), nil)
 	if err == nil {
 		err = ctx.Err()
 	}
 	if err != nil {
-		b.abandon()
+		b.Abandon()
 		return err
 	}
 	b.attend(s)
@@ -127,12 +130,7 @@ func (b *box) start(ctx context.Context, s *service) error {
 // There is none on a service that no reaper reaches, where a container that was
 // never started would outlive a bridge that is killed.
 func (e *Engine) Prepare(ctx context.Context, spec sandbox.Spec, args []string) error {
-	if !container.Poolable(spec) {
-		return nil
-	}
-	return e.pool.Put(ctx, container.Key(spec, args), func(ctx context.Context) (*box, error) {
-		return e.makeWarm(ctx, spec, args)
-	})
+	return e.all.Prepare(ctx, spec, args, func(ctx context.Context) (*box, error) { return e.makeWarm(ctx, spec, args) })
 }
 
 func (e *Engine) makeWarm(ctx context.Context, spec sandbox.Spec, args []string) (*box, error) {
@@ -159,23 +157,10 @@ func (e *Engine) makeWarm(ctx context.Context, spec sandbox.Spec, args []string)
 	return b, nil
 }
 
-// prepared starts the warm container, if there is one and it is what would be
-// made now.
-func (e *Engine) prepared(ctx context.Context, s *service, spec sandbox.Spec, name string, args []string) *box {
-	b, ok := e.pool.Take(ctx, container.Key(spec, args))
-	if !ok {
-		return nil
-	}
+// current tells whether a warm container is what would be made now.
+func (b *box) current(ctx context.Context, s *service, name string) bool {
 	image, err := images.GetImage(s.with(ctx), name, nil)
-	if err != nil || image.ID != b.image || b.service != s || !b.connected() {
-		b.abandon()
-		return nil
-	}
-	if err := b.start(ctx, s); err != nil {
-		e.log.Debug("a warm sandbox does not start", "cause", err)
-		return nil
-	}
-	return b
+	return err == nil && image.ID == b.image && b.service == s && b.connected()
 }
 
 // connected tells whether the wire of a container that was not started is

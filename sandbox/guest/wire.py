@@ -9,10 +9,8 @@ from os import write as write_fd
 
 from _guest.errors import MCPError, from_wire
 from _guest.files import fetch
+from _guest.pending import Pending
 from _guest.reserve import insist
-
-INFLIGHT = 256  # requests that wait for an answer at once; the host refuses more
-CARRIED = 16 << 20  # bytes of theirs, but for a single one; the host refuses more
 
 encode = JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 decode = JSONDecoder().decode
@@ -22,9 +20,8 @@ PREFIX = b'{"jsonrpc":"2.0","id":'  # of the host's answers
 class Wire:
     """Requests to the host and the runs it sends.
 
-    Two locks: `output` is held while a frame is written, `state` while the
-    tables change. The host reads whatever it writes, so a writer never waits
-    for long.
+    `output` is held while a frame is written. The host reads whatever it
+    writes, so a writer never waits for long.
     """
 
     def __init__(self, source, control, rest, frame, interrupts):
@@ -34,15 +31,11 @@ class Wire:
         self.frame = frame
         self.interrupts = interrupts
         self.output = _thread.allocate_lock()
-        self.state = _thread.allocate_lock()
         self.run = None
         self.unanswered = None  # the id of the request that the run came by
         self.left = []  # done, of requests that had no answer when their run ended
         self.serial = 0
-        self.pending = {}  # id: done, of requests that were sent
-        self.sizes = {}  # id: bytes, of the same
-        self.carried = 0  # the sum of these
-        self.queue = deque()  # (id, line, done) of requests that wait for their turn
+        self.pending = Pending()
         self.inbox = deque()  # run requests of the host
         self.ending = False  # the host wants no more runs
         self.mail = _thread.allocate_lock()
@@ -98,13 +91,8 @@ class Wire:
             insist(self.left.pop(), None, MCPError("the run ended before the answer came"))
 
     def _end(self, text):
-        with self.state:
-            self.run = None
-            self.left += [*self.pending.values(), *(done for _, _, done in self.queue)]
-            self.pending.clear()
-            self.sizes.clear()
-            self.carried = 0
-            self.queue.clear()
+        self.run = None
+        self.pending.clear(self.left)
         self.write(b"E", text)
         self.unanswered = None
 
@@ -122,46 +110,17 @@ class Wire:
         text = encode({"jsonrpc": "2.0", "id": identity, "method": method, "params": {"run": self.run, **params}})
         if len(text) > self.frame - 64:
             raise MCPError(f"the arguments are {len(text)} bytes as JSON; at most {self.frame - 64} can be sent")
-        with self.state:
-            if self.queue or not self.room(text):
-                self.queue.append((identity, text, done))
-                return identity
-            self.open(identity, text, done)
-        self.write(b"F", text)
+        if self.pending.add(identity, text, done):
+            self.write(b"F", text)
         return identity
 
-    def room(self, text):
-        """Tell whether one more request may be sent. The caller holds `state`."""
-        if len(self.pending) >= INFLIGHT:
-            return False
-        return not self.pending or self.carried + len(text) <= CARRIED
-
-    def open(self, identity, text, done):
-        """Note that a request is sent. The caller holds `state`."""
-        self.pending[identity] = done
-        self.sizes[identity] = len(text)
-        self.carried += len(text)
-
     def forget(self, identity):
-        """Give up a request: it is not sent if it was not yet, and its answer is ignored."""
-        with self.state:
-            if identity in self.pending:
-                # It still counts as in flight, until the host answers.
-                self.pending[identity] = ignore
-                return
-            for item in self.queue:
-                if item[0] == identity:
-                    self.queue.remove(item)
-                    return
+        """Give up a request, whose answer is ignored."""
+        self.pending.forget(identity)
 
     def _next(self):
         """Send requests that waited, as long as there is room."""
-        while True:
-            with self.state:
-                if self.run is None or not self.queue or not self.room(self.queue[0][1]):
-                    return
-                identity, text, done = self.queue.popleft()
-                self.open(identity, text, done)
+        while text := self.pending.next():
             self.write(b"F", text)
 
     def ask(self, method, params):
@@ -267,10 +226,7 @@ class Wire:
 
     def answered(self, message):
         """Hand an answer to who waits for it."""
-        with self.state:
-            done = self.pending.pop(message["id"], None)
-            self.carried -= self.sizes.pop(message["id"], 0)
-            waiting = bool(self.queue)
+        done, waiting = self.pending.answered(message["id"])
         if waiting:
             # This may wait for room to write; the host reads meanwhile.
             self.exclusive(self._next)
@@ -309,7 +265,3 @@ def understand(line):
             raise
         text = f"the answer is too much for this session: {error or 'out of memory'} ({len(line)} bytes)"
         return {"id": int(identity), "error": {"message": text, "data": {"kind": "server"}}}
-
-
-def ignore(_result, _error):
-    """Take an answer nobody waits for."""

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/moby/sys/atomicwriter"
+
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
@@ -119,34 +121,13 @@ func (p *Project) used(besides string) (size int64, keys int, err error) {
 }
 
 // partial begins the names of files that are being written.
-const partial = ".partial-"
+const partial = ".tmp-"
 
 // replace writes a file so that it is there as it was or as it is to be, and
 // nothing between, even if the machine stops.
-func replace(path string, data []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), partial)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Chmod(0o644) // for the user of the sandbox
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
+func replace(path string, data []byte) error {
+	const mode = 0o644 // for the user of the sandbox
+	if err := atomicwriter.WriteFile(path, data, mode); err != nil {
 		return err
 	}
 	return syncDir(filepath.Dir(path))

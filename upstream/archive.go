@@ -119,7 +119,7 @@ func (a *archive) save(def definition.Server, c *catalog) error {
 		os.Chtimes(file, now, now) // if it is ours
 		return nil
 	}
-	return replace(file, text)
+	return writeFile(file, text)
 }
 
 // prune removes what has not been kept again for long: the server is gone, or

@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/moby/sys/atomicwriter"
+
 	"github.com/mark3labs/mcp-go/client/transport"
 )
 
@@ -110,25 +112,15 @@ func (f *tokenFile) SaveToken(ctx context.Context, token *transport.Token) error
 	if err != nil {
 		return err
 	}
-	return replace(f.path, append(text, '\n'))
+	return writeFile(f.path, append(text, '\n'))
 }
 
-// replace writes a file that only the user can read, whole or not at all.
-func replace(path string, text []byte) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+// writeFile writes a file that only the user can read, whole or not at all.
+func writeFile(path string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(dir, ".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(text)
-	if err := errors.Join(err, tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
+	return atomicwriter.WriteFile(path, text, 0o600)
 }
 
 // handler is the library's, which knows how to register, to log in and to

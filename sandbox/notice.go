@@ -20,7 +20,7 @@ func (s *Session) take(line []byte) error {
 	case m.ID != nil:
 		err = s.asked(m)
 	default:
-		err = s.told(m)
+		err = s.notified(m)
 	}
 	if err != nil {
 		return &badFrame{err}
@@ -28,8 +28,8 @@ func (s *Session) take(line []byte) error {
 	return nil
 }
 
-// told acts on a notification.
-func (s *Session) told(m message) error {
+// notified acts on a notification.
+func (s *Session) notified(m message) error {
 	switch m.Method {
 	case "output":
 		run := s.current()

@@ -108,8 +108,8 @@ type active struct {
 // then it wraps a *Loss.
 func (s *Session) Run(ctx context.Context, r Run) (Result, error) {
 	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
+	case s.running <- struct{}{}:
+		defer func() { <-s.running }()
 	case <-ctx.Done():
 		return Result{}, context.Cause(ctx)
 	case <-s.gone:

@@ -34,7 +34,7 @@ const (
 type Session struct {
 	box     Sandbox
 	handler Handler
-	turn    chan struct{}
+	running chan struct{} // holds a value while a run goes on
 	ready   chan struct{} // closed when the guest is
 	gone    chan struct{} // closed when no process of the sandbox is left
 	ending  chan struct{} // closed when the end has begun
@@ -72,7 +72,7 @@ func Open(ctx context.Context, e Engine, spec Spec, h Handler, progress io.Write
 	s := &Session{
 		box:     box,
 		handler: h,
-		turn:    make(chan struct{}, 1),
+		running: make(chan struct{}, 1),
 		ready:   make(chan struct{}),
 		gone:    make(chan struct{}),
 		ending:  make(chan struct{}),

@@ -169,7 +169,7 @@ func (s *server) ask(ctx context.Context, c *conn, tool, method string, params a
 		failure = s.errorf("server %q: %s", s.def.Name, garbled.of(subject))
 	default:
 		failure = s.errorf("server %q: %w before it answered %s", s.def.Name, err, subject)
-		failure.Stderr = c.words.last()
+		failure.Stderr = c.stderr.last()
 	}
 	failure.Tool = tool
 	failure.Sent = !errors.As(err, new(*lost))

@@ -51,7 +51,7 @@ func (l *lost) Unwrap() error { return l.error }
 type conn struct {
 	server    *server
 	transport mcpTransport
-	words     *tail
+	stderr    *tail
 	ids       atomic.Int64
 	meta      map[string]any // sent with every request since 2026-07-28, nil before
 
@@ -77,7 +77,7 @@ type conn struct {
 // follow, so that it ends some day.
 func newConn(s *server, redact *strings.Replacer) *conn {
 	c := &conn{server: s, replies: make(chan struct{}, 8), dead: make(chan struct{}), removed: make(chan struct{})}
-	c.words = &tail{redact: redact, eof: make(chan struct{})}
+	c.stderr = &tail{redact: redact, eof: make(chan struct{})}
 	c.life, c.leave = context.WithCancel(s.life)
 	return c
 }

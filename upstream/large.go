@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// large is from how many bytes on a message takes turns with others.
-	large = 1 << 20
+	// largeSize is from how many bytes on a message takes turns with others.
+	largeSize = 1 << 20
 	// maxLarge bounds the bytes of large messages that are kept for who asked for
 	// them. The one that is being read comes on top.
 	maxLarge = 16 << 20
@@ -61,7 +61,7 @@ func (l *largeMessages) leave() { <-l.turn }
 
 // keep counts a message, if it is large, until a context ends.
 func (l *largeMessages) keep(until context.Context, bytes int) {
-	if bytes < large {
+	if bytes < largeSize {
 		return
 	}
 	l.mu.Lock()
@@ -124,7 +124,7 @@ func (b *largeBody) Read(p []byte) (int, error) {
 		b.last = c
 	}
 	switch {
-	case b.length < large || err != nil:
+	case b.length < largeSize || err != nil:
 		b.leave(false)
 	case !b.enter():
 		return 0, errSlow

@@ -107,7 +107,7 @@ func (u *unreadable) of(subject string) string {
 const shownText = 200
 
 func (c *conn) unreadable(text []byte, why string) *unreadable {
-	shown := c.words.redact.Replace(string(bytes.ToValidUTF8(text[:min(len(text), shownText)], nil)))
+	shown := c.stderr.redact.Replace(string(bytes.ToValidUTF8(text[:min(len(text), shownText)], nil)))
 	if len(text) > shownText {
 		shown += "…"
 	}

@@ -30,7 +30,7 @@ func (c *conn) connect(proc *process) {
 		<-proc.ended
 		stop()
 	})
-	c.over.Go(func() { c.words.follow(proc.stderr) })
+	c.over.Go(func() { c.stderr.follow(proc.stderr) })
 	c.over.Go(l.in.drain)
 	c.over.Go(l.read)
 	c.over.Go(l.supervise)
@@ -69,11 +69,11 @@ func (l *pipe) supervise() {
 	l.proc.stdout.SetReadDeadline(deadline)
 	l.proc.stderr.SetReadDeadline(deadline)
 	<-l.out.eof
-	<-l.conn.words.eof
+	<-l.conn.stderr.eof
 	var cause error
 	select {
 	case <-l.proc.ended:
-		cause = fmt.Errorf("ended (%s)", l.proc.words)
+		cause = fmt.Errorf("ended (%s)", l.proc.ending)
 	default:
 		cause = errors.New("closed its output")
 	}

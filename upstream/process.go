@@ -16,9 +16,9 @@ type process struct {
 	stdout *os.File
 	stderr *os.File
 
-	ended chan struct{} // closed when the server has ended; others of its making may live on
-	words string        // how it ended, to be read after ended
-	gone  chan struct{} // closed when nothing of it is left
+	ended  chan struct{} // closed when the server has ended; others of its making may live on
+	ending string        // how it ended, to be read after ended
+	gone   chan struct{} // closed when nothing of it is left
 
 	end func() // has everything of it ended, SIGTERM first; does not wait; may be called again
 }

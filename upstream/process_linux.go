@@ -81,9 +81,9 @@ func instruct(spec keeper.Spec, control, statusFile *os.File, status *bufio.Read
 
 // follow hears from the keeper how the server ended, and when all of it has.
 func (p *process) follow(cmd *exec.Cmd, statusFile *os.File, status *bufio.Reader) {
-	p.words = "its keeper was killed"
+	p.ending = "its keeper was killed"
 	if line, err := status.ReadString('\n'); err == nil {
-		p.words = strings.TrimPrefix(strings.TrimSpace(line), "ended ")
+		p.ending = strings.TrimPrefix(strings.TrimSpace(line), "ended ")
 	}
 	close(p.ended)
 	cmd.Wait()

@@ -21,7 +21,7 @@ func command(spec keeper.Spec, stdio [3]*os.File) *exec.Cmd {
 // gone.
 func (p *process) watch(cmd *exec.Cmd) {
 	cmd.Wait()
-	p.words = cmd.ProcessState.String()
+	p.ending = cmd.ProcessState.String()
 	close(p.ended)
 	close(p.gone)
 }

@@ -193,8 +193,8 @@ func (s *server) startFailure(c *conn, err error) *Error {
 	var failure *Error
 	switch {
 	case errors.As(err, &refusal):
-		failure = s.errorf("server %q: refused to start a session: %s", s.def.Name, c.words.redact.Replace(refusal.Error()))
-		failure.Code, failure.Data = refusal.code, json.RawMessage(c.words.redact.Replace(string(refusal.data)))
+		failure = s.errorf("server %q: refused to start a session: %s", s.def.Name, c.stderr.redact.Replace(refusal.Error()))
+		failure.Code, failure.Data = refusal.code, json.RawMessage(c.stderr.redact.Replace(string(refusal.data)))
 	case errors.As(err, &garbled):
 		failure = s.errorf("server %q: %s", s.def.Name, garbled.of(string(mcp.MethodInitialize)))
 	case errors.Is(err, context.DeadlineExceeded):
@@ -204,7 +204,7 @@ func (s *server) startFailure(c *conn, err error) *Error {
 	default:
 		failure = s.errorf("server %q: %w while starting", s.def.Name, err)
 	}
-	failure.Stderr = c.words.last()
+	failure.Stderr = c.stderr.last()
 	return failure
 }
 
@@ -235,7 +235,7 @@ func (s *server) ended(c *conn, lived time.Duration) {
 		return
 	}
 	failure := s.errorf("server %q: %w", s.def.Name, c.cause)
-	failure.Stderr = c.words.last()
+	failure.Stderr = c.stderr.last()
 	s.log.Warn(failure.Error())
 	if lived >= quick {
 		s.history = history{}

@@ -148,7 +148,7 @@ func (o *output) line() ([]byte, error) {
 		case length > maxLine:
 			o.end = errTooLong
 			return nil, io.EOF
-		case length > large && most == maxLine && !o.within:
+		case length > largeSize && most == maxLine && !o.within:
 			if !o.all.enter(o.done) {
 				return nil, io.EOF
 			}
@@ -214,7 +214,7 @@ func (e *ear) hear(line []byte) {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return
 	}
-	e.pipe.conn.words.add(line[:min(len(line), tailWidth)])
+	e.pipe.conn.stderr.add(line[:min(len(line), tailWidth)])
 	e.pipe.pending.doubt(line, why)
 	switch room := maxJunk - len(e.block); {
 	case e.block == nil:

@@ -56,7 +56,7 @@ func TestOnlyMessagesAreHeard(t *testing.T) {
 				t.Errorf("%s: answer %d is in doubt", name, id)
 			}
 		}
-		if words := p.conn.words.last(); len(words) != 3 || words[0] != "Listening on stdio" || words[1] != "[1]" || len(words[2]) != tailWidth {
+		if words := p.conn.stderr.last(); len(words) != 3 || words[0] != "Listening on stdio" || words[1] != "[1]" || len(words[2]) != tailWidth {
 			t.Errorf("%s: %.100q", name, words)
 		}
 	}
@@ -257,7 +257,7 @@ func TestLargeMessagesTakeTurns(t *testing.T) {
 		return &largeBody{ReadCloser: io.NopCloser(strings.NewReader(text)), all: all, done: ended}
 	}
 	all.turn <- struct{}{}
-	event := "data: " + strings.Repeat("x", large/2)
+	event := "data: " + strings.Repeat("x", largeSize/2)
 	for _, end := range []string{"\n\n", "\r\n\r\n", "\r\r"} {
 		if _, err := io.ReadAll(body(strings.Repeat(event+end, 10))); err != nil {
 			t.Errorf("%q: %v", end, err)

@@ -115,8 +115,8 @@ func (c *corpus) like(word string, asked []string) map[string]likeness {
 			}
 		}
 	}
-	for _, stem := range kin[word] {
-		much[stem] = max(much[stem], kinLikeness)
+	for _, stem := range synonyms[word] {
+		much[stem] = max(much[stem], synonymWeight)
 	}
 	likes := make(map[string]likeness, len(much))
 	for stem, m := range much {

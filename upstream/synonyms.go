@@ -2,12 +2,12 @@ package upstream
 
 import "strings"
 
-// kinLikeness is how much a word counts that only means much the same.
-const kinLikeness = 0.5
+// synonymWeight is how much a word counts that only means much the same.
+const synonymWeight = 0.5
 
-// kindred are words that people and authors of tools use for the same, a group
+// synonymGroups are words that people and authors of tools use for the same, a group
 // on each line. A word may be in several groups.
-const kindred = `
+const synonymGroups = `
 	delete remove erase drop unlink rm
 	delete clear clean
 	create add new make insert open
@@ -81,16 +81,16 @@ const phrases = `
 	request http fetch
 `
 
-// kin has for each stem those that mean much the same.
-var kin = kinship()
+// synonyms has for each stem those that mean much the same.
+var synonyms = readSynonyms()
 
 // phrase is what a word means beside another.
 type phrase struct{ beside, means string }
 
 // meant has for each stem what it means beside others.
-var meant = phrasing()
+var meant = readPhrases()
 
-func phrasing() map[string][]phrase {
+func readPhrases() map[string][]phrase {
 	all := map[string][]phrase{}
 	for line := range strings.Lines(phrases) {
 		if w := strings.Fields(line); len(w) == 3 {
@@ -100,10 +100,10 @@ func phrasing() map[string][]phrase {
 	return all
 }
 
-// kinship gives for each stem those that mean much the same.
-func kinship() map[string][]string {
+// readSynonyms gives for each stem those that mean much the same.
+func readSynonyms() map[string][]string {
 	all := map[string][]string{}
-	for line := range strings.Lines(kindred) {
+	for line := range strings.Lines(synonymGroups) {
 		group := strings.Fields(line)
 		for _, word := range group {
 			for _, other := range group {

@@ -14,7 +14,7 @@ import (
 // the client in the protocol with a handshake, and since 2026-07-28 a result
 // that asks, after which the client calls again (suspend.go).
 
-var errNoElicitation = errors.New("a person must confirm it, and the MCP client cannot ask one: it has no elicitation")
+var errNoElicitation = errors.New("a person must confirm it, but the MCP client does not support elicitation, so nobody can be asked")
 
 // elicits tells whether a client can put a form to a person. One that names no
 // kind of elicitation has forms.
@@ -45,7 +45,7 @@ func askByRequest(ctx context.Context) Ask {
 		}
 		var r mcp.ElicitationResult
 		if err := json.Unmarshal(raw, &r); err != nil {
-			return Deny, errors.New("the MCP client's answer is none to an elicitation")
+			return Deny, errors.New("the MCP client's answer does not answer the question")
 		}
 		return answerOf(&r), nil
 	}
@@ -113,7 +113,7 @@ func (c *conn) ask(ctx context.Context, method string, params any) (json.RawMess
 	case <-c.gone:
 		return nil, errors.New("the MCP client has gone")
 	case <-ctx.Done():
-		c.send(outgoing{JSONRPC: mcp.JSONRPC_VERSION, Method: "notifications/cancelled", Params: map[string]any{"requestId": json.RawMessage(id), "reason": "no answer is waited for any more"}})
+		c.send(outgoing{JSONRPC: mcp.JSONRPC_VERSION, Method: "notifications/cancelled", Params: map[string]any{"requestId": json.RawMessage(id), "reason": "nobody waits for the answer any more"}})
 		return nil, ctx.Err()
 	}
 }

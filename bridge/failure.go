@@ -59,7 +59,7 @@ func errorData(data json.RawMessage, rule policy.Rule) (kept json.RawMessage, le
 	kept, err := r.all()
 	switch {
 	case err != nil:
-		return nil, "data left out: they cannot be redacted"
+		return nil, "data left out: it cannot be redacted"
 	case rule.Result.Max > 0 && int64(len(kept)) > rule.Result.Max:
 		return nil, fmt.Sprintf("data left out: %d bytes, more than the %d that the rule allows (%s)", len(kept), rule.Result.Max, rule.Pos)
 	}

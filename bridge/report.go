@@ -115,10 +115,10 @@ func (r *Report) lost(l *sandbox.Loss, late bool) {
 		r.exit(l.Exit)
 	case l.Killed && late:
 		r.Status = Timeout
-		what = fmt.Sprintf("killed %s after its timeout of %s, which it did not heed", sandbox.Grace, r.Timeout)
+		what = fmt.Sprintf("killed %s after its timeout of %s, which it ignored", sandbox.Grace, r.Timeout)
 	case l.Killed:
 		r.Status = Cancelled
-		what = fmt.Sprintf("killed %s after it was cancelled, which it did not heed", sandbox.Grace)
+		what = fmt.Sprintf("killed %s after it was cancelled, which it ignored", sandbox.Grace)
 	case l.Closed:
 		r.Status = Cancelled
 		what = "ended: the bridge is closing"

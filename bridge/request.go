@@ -20,7 +20,7 @@ type Request struct {
 
 // Stream is given the output of a run as it comes. The stream is "stdout",
 // "stderr" or "background"; skipped bytes were left out before text. What servers
-// say of calls, a line each, is a stream of its own, which is no output.
+// say of calls, a line each, is a stream of its own, which is not output.
 type Stream func(stream, text string, skipped int64)
 
 // CallStream is the stream of what servers say of calls.

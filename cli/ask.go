@@ -78,5 +78,5 @@ func answerOf(line string) bridge.Answer {
 
 // askNobody is for a run without a terminal.
 func askNobody(context.Context, bridge.Question) (bridge.Answer, error) {
-	return bridge.Deny, errors.New("a person must confirm it, and stdin is no terminal to ask one at")
+	return bridge.Deny, errors.New("a person must confirm it, but stdin is not a terminal where one could be asked")
 }

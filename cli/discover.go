@@ -44,13 +44,13 @@ func (c *choice) discover(p *policy.Profile) (*policy.Profile, error) {
 	c.discovery = &d
 	if os.Getenv(upstream.Marker) != "" && !allow {
 		if len(p.Servers) > 0 || len(p.Discover) > 0 {
-			d.notes = append(d.notes, "this bridge is the server of another bridge and mounts no servers; "+AllowSelf+"=true lets it")
+			d.notes = append(d.notes, "this bridge runs as the server of another bridge, and mounts no servers; "+AllowSelf+"=true lets it")
 		}
 		d.sources = nil
 		return p.WithoutServers(), nil
 	}
 	if os.Getenv(clients.Config) != "" && !strings.Contains(strings.Join(p.Discover, "\n"), clients.All) {
-		d.notes = append(d.notes, fmt.Sprintf("%s is set and not read: profile %q does not discover %q", clients.Config, p.Name, clients.All))
+		d.notes = append(d.notes, fmt.Sprintf("%s is set but not used: profile %q does not discover %q", clients.Config, p.Name, clients.All))
 	}
 	if len(p.Discover) == 0 {
 		return p, nil

@@ -109,7 +109,7 @@ func (c *choice) examine(wait time.Duration) [][]check {
 }
 
 // choose tells which engine the profile gets, and how bad it is that others
-// are not ready: for a profile that can do without them it is no failure.
+// are not ready: for a profile that can do without them it is not a failure.
 func choose(p *policy.Profile, engineChecks []*engineCheck) []check {
 	named := ""
 	if p != nil {

@@ -77,9 +77,9 @@ func cgroups(f native.Facts) check {
 	case f.Cgroup == "2" && f.Delegate == "systemd":
 		return check{"cgroups", ok, "version 2; systemd gives each sandbox its own", ""}
 	case f.Cgroup == "2" && f.Delegate != "":
-		return check{"cgroups", ok, "version 2; a part of the tree is the bridge's to divide", ""}
+		return check{"cgroups", ok, "version 2; a part of the tree is delegated to the bridge", ""}
 	case f.Cgroup == "2":
-		return check{"cgroups", warn, "version 2, of which nothing is given to the bridge; native limits memory by a watchdog and rlimits, which do not count all that the kernel holds for it",
+		return check{"cgroups", warn, "version 2, but none is delegated to the bridge; native limits memory by a watchdog and rlimits, which do not count all that the kernel holds for it",
 			"systemd-run --user --scope -p Delegate=yes bridge …, or log in with a systemd of your own: sudo loginctl enable-linger $USER"}
 	case f.Cgroup == "":
 		return check{"cgroups", warn, "none; native limits memory by a watchdog and rlimits, which do not count all that the kernel holds for it", "mount -t cgroup2 none /sys/fs/cgroup"}

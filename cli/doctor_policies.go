@@ -43,7 +43,7 @@ func (c *choice) examinePolicies() (*policy.Profile, []check) {
 	}
 	p, err := c.load()
 	if err != nil {
-		return nil, found(err, "bridge doctor --profile NAME, without what is said to be wrong")
+		return nil, found(err, "correct the policy, or name another profile: bridge doctor --profile NAME")
 	}
 	checks = append(checks, check{"profile", ok, fmt.Sprintf("%q", p.Name), ""})
 	if all := c.openness(); all != "" {

@@ -40,7 +40,7 @@ reading that.`,
 				return usagef("unexpected argument %q", args[2])
 			case len(args) == 2 && !strings.Contains(args[0], "."):
 				if uri, err := url.Parse(args[1]); err != nil || uri.Scheme == "" {
-					return usagef("arguments are those of a tool: SERVER.TOOL JSON")
+					return usagef("arguments follow a tool: SERVER.TOOL JSON")
 				}
 			}
 			return nil

@@ -31,7 +31,7 @@ var (
 	referred = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}`)
 	// secretive is a name of what nobody should see.
 	secretive = regexp.MustCompile(`(?i)token(s?[^s]|$)|secret|passw|passphrase|pwd|credential|private|auth|bearer|cookie|signature|webhook|api.?key|dsn|connection|(^|[^a-z])(key|pass|pat|pin|sid|jwt)([^a-z]|$)`)
-	// plainWord and plainNumber are values that are no secrets; a number can be,
+	// plainWord and plainNumber are values that are not secrets; a number can be,
 	// under a name that says so.
 	plainWord   = regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|debug|info|warn|warning|error|production|development|test|stdio|http|sse)?$`)
 	plainNumber = regexp.MustCompile(`^\d{1,5}$`)

@@ -57,5 +57,5 @@ func logLevel(name string, usual slog.Level) (slog.Level, error) {
 	case "error":
 		return slog.LevelError, nil
 	}
-	return usual, fmt.Errorf("%s: %q is no level; levels: debug, info, warn, error", logVariable, name)
+	return usual, fmt.Errorf("%s: %q is not a level; levels: debug, info, warn, error", logVariable, name)
 }

@@ -81,7 +81,7 @@ func (c *choice) login(name string, o upstream.LoginOptions, wait time.Duration)
 	}
 	ctx, stop := signals()
 	defer stop()
-	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("nothing came within %v", wait))
+	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("the browser did not come back within %v", wait))
 	defer cancel()
 	if err := upstream.Login(ctx, *def, o); err != nil {
 		return fmt.Errorf("logging in to server %q: %w", name, err)

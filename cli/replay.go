@@ -139,7 +139,7 @@ func (r *replay) run(logs []string, w io.Writer) error {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			files, _ = filepath.Glob(filepath.Join(path, "*.jsonl")) // in the order of the days
 			if len(files) == 0 {
-				return fmt.Errorf("%s: no .jsonl file in it", path)
+				return fmt.Errorf("%s: no .jsonl file in this folder", path)
 			}
 		}
 		for _, file := range files {

@@ -51,7 +51,7 @@ func serve(c *choice) error {
 	if term.IsTerminal(int(os.Stdin.Fd())) {
 		fmt.Fprintf(os.Stderr, "bridge: waiting for an MCP client on stdin, under profile %q\n", c.profile)
 		fmt.Fprintf(os.Stderr, "bridge: hint: a client starts this command itself: claude mcp add bridge -- bridge --profile %s\n", c.profile)
-		fmt.Fprintf(os.Stderr, "bridge: hint: to try the profile by hand: bridge run --profile %s -c 'print(1 + 1)'\n", c.profile)
+		fmt.Fprintf(os.Stderr, "bridge: hint: to try the profile yourself: bridge run --profile %s -c 'print(1 + 1)'\n", c.profile)
 	}
 	ctx, stop := signals()
 	defer stop()
@@ -97,7 +97,7 @@ func (c *choice) bridge(level slog.Level) (*bridge.Bridge, func(), error) {
 	}
 	folder, err := stateFolder(setup.Profile.State)
 	if err != nil {
-		log.Warn("catalogs of servers are not kept", "err", err)
+		log.Warn("catalogs of servers are not stored", "err", err)
 	}
 	_, scenario := c.standIns() // which looks at results piece by piece
 	b := bridge.New(bridge.Options{Setup: *setup, Version: version, Log: log, Reload: o.reload, State: folder, Structured: scenario})

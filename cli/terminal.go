@@ -180,7 +180,7 @@ func (t *terminal) pictures(r *bridge.Report) {
 			fmt.Fprintf(t.err, "bridge: writing a picture: %v\n", err)
 			return
 		}
-		fmt.Fprintf(t.err, "bridge: a picture is in %s\n", name)
+		fmt.Fprintf(t.err, "bridge: a picture was written to %s\n", name)
 	}
 }
 

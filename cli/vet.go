@@ -47,7 +47,7 @@ as a rule pins them, servers that do not start. It calls no tool.
 		},
 	}
 	cmd.Flags().BoolVar(&v.json, "json", false, "print what is found on stdout, as a JSON array of {file, line, col, path, message, severity}")
-	cmd.Flags().BoolVar(&v.live, "live", false, "start the servers, and hold the rules against the tools that they have")
+	cmd.Flags().BoolVar(&v.live, "live", false, "start the servers, and compare the rules with the tools that they have")
 	cmd.Flags().BoolVar(&v.strict, "strict-warnings", false, "exit with 1 for warnings as well")
 	return cmd
 }

@@ -17,7 +17,7 @@ func TestToolHashIsAsItWas(t *testing.T) {
 	if got := tool.SHA256(); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	// What is written otherwise is no other definition.
+	// What is written otherwise is not another definition.
 	tool.InputSchema = json.RawMessage("{\n \"properties\": {\"n\": {\"maximum\": 9007199254740993}, \"text\": {\"type\": \"str\\u0069ng\"}},\n \"type\": \"object\" }")
 	if got := tool.SHA256(); got != want {
 		t.Errorf("written otherwise: %s", got)

@@ -12,7 +12,7 @@ import (
 	"bridge/policy/strictjson"
 )
 
-// diagnose says what is wrong with arguments that CUE says are no instance of
+// diagnose says what is wrong with arguments that CUE says are not an instance of
 // the rule. CUE's own error would quote them.
 func (c argsCheck) diagnose(both cue.Value, args strictjson.Object) *mismatch {
 	if bad := c.differs(c.value, both, args, nil); bad != nil {

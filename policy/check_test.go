@@ -92,11 +92,11 @@ func TestCheckCall(t *testing.T) {
 	var denial *Denial
 	_, err := p.CheckCall("many", "z", nil)
 	if !errors.As(err, &denial) || len(denial.Allows) != 10 {
-		t.Errorf("%#v is no denial with all that is allowed", err)
+		t.Errorf("%#v is not a denial with all that is allowed", err)
 	}
 	var unknown *UnknownServer
 	if _, err := p.CheckCall("other", "z", nil); !errors.As(err, &unknown) {
-		t.Errorf("%#v is no unknown server", err)
+		t.Errorf("%#v is not an unknown server", err)
 	}
 }
 

@@ -19,7 +19,7 @@ func TestEngines(t *testing.T) {
 	for _, f := range schemaEngines().fields {
 		for _, name := range f.engines {
 			if !slices.Contains(Engines(), name) {
-				t.Errorf("%s: @engines names %q, which is no engine", f.name, name)
+				t.Errorf("%s: @engines names %q, which is not an engine", f.name, name)
 			}
 		}
 	}

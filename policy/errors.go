@@ -37,7 +37,7 @@ type Error struct {
 // Error is the mistake in one line: file:line:col: path: message.
 func (e Error) Error() string { return joined(e.Pos.String(), e.Path, e.Message) }
 
-// Warning is the line of one that is no mistake: file:line:col: warning: path:
+// Warning is the line of one that is not a mistake: file:line:col: warning: path:
 // message.
 func (e Error) Warning() string { return joined(e.Pos.String(), "warning", e.Path, e.Message) }
 

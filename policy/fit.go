@@ -22,7 +22,7 @@ type Misfit struct {
 // annotations that it must have. It returns nil if the tool fits.
 func (r Rule) Fits(t definition.Tool) *Misfit {
 	if t.TaskOnly {
-		return &Misfit{"execution", "its server runs it only as a task, and the bridge makes no tasks"}
+		return &Misfit{"execution", "its server runs it only as a task, which the bridge does not support"}
 	}
 	if r.SHA256 != "" {
 		if sum := t.SHA256(); sum != r.SHA256 {
@@ -51,9 +51,9 @@ func (r Rule) fitsHints(h definition.Hints) *Misfit {
 		switch {
 		case a.wanted == nil:
 		case a.said == nil && *a.wanted != a.usual:
-			return &Misfit{a.name, fmt.Sprintf("it wants %s: %t, of which the server says nothing, so that it is %t", a.name, *a.wanted, a.usual)}
+			return &Misfit{a.name, fmt.Sprintf("the rule requires %s: %t; the server does not say, which counts as %t", a.name, *a.wanted, a.usual)}
 		case a.said != nil && *a.wanted != *a.said:
-			return &Misfit{a.name, fmt.Sprintf("it wants %s: %t, and the server says %t", a.name, *a.wanted, *a.said)}
+			return &Misfit{a.name, fmt.Sprintf("the rule requires %s: %t, and the server says %t", a.name, *a.wanted, *a.said)}
 		}
 	}
 	return nil

@@ -107,7 +107,7 @@ func (v *live) pattern(p *pattern) {
 		return
 	}
 	if !fits {
-		v.say(&v.mistakes, p.Pos, []string{p.written}, "none of the tools that it matches is as it wants them: %s", clip(strings.Join(whys, "; ")))
+		v.say(&v.mistakes, p.Pos, []string{p.written}, "no tool that it matches is as the rule requires: %s", clip(strings.Join(whys, "; ")))
 	}
 	if !p.own {
 		v.arguments(p.written, p.body, matched, false)

@@ -221,7 +221,7 @@ func FuzzLoad(f *testing.F) {
 		p, err := loadAnyway([]source{{"team.cue", []byte(text)}})
 		mistakes, ok := err.(Errors)
 		if err != nil && !ok {
-			t.Fatalf("the error is no list of mistakes: %v", err)
+			t.Fatalf("the error is not a list of mistakes: %v", err)
 		}
 		lines := strings.Count(text, "\n") + 1
 		for _, m := range mistakes {

@@ -75,7 +75,7 @@ profiles: x: {
 	}
 
 	// What is above a folder of policies we do not read, and in it refuse.
-	if _, err := Load([]string{filepath.Join(dir, "schema.cue")}); err == nil || !strings.Contains(err.Error(), "#Policy is the schema's, which is no part of a policy: keep it in the folder above") {
+	if _, err := Load([]string{filepath.Join(dir, "schema.cue")}); err == nil || !strings.Contains(err.Error(), "#Policy is the schema's, which is not part of a policy: keep it in the folder above") {
 		t.Errorf("the schema as a policy: %v", err)
 	}
 }

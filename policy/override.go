@@ -33,12 +33,12 @@ type variable struct {
 func variables() []variable {
 	memory, pids, cpus := []string{"limits", "memory"}, []string{"limits", "pids"}, []string{"limits", "cpus"}
 	const (
-		aSize   = "is no size; such as 512m or 2g"
-		aNumber = "is no whole number; such as 64"
-		seconds = "is no whole number of seconds; such as 30"
+		aSize   = "is not a size such as 512m or 2g"
+		aNumber = "is not a whole number such as 64"
+		seconds = "is not a whole number of seconds such as 30"
 	)
 	return []variable{
-		{"MCP_BRIDGE_RUNTIME", []string{"engine"}, engineCUE, "is no engine; engines: " + strings.Join(schemaEngines().names, ", ")},
+		{"MCP_BRIDGE_RUNTIME", []string{"engine"}, engineCUE, "is not an engine; engines: " + strings.Join(schemaEngines().names, ", ")},
 		{"MCP_BRIDGE_IMAGE", []string{"image"}, textCUE, ""},
 		{"MCP_BRIDGE_CONTAINER_USER", []string{"user"}, textCUE, ""},
 		{"MCP_BRIDGE_SECURITY_OPT", []string{"security"}, wordsCUE, ""},
@@ -46,14 +46,14 @@ func variables() []variable {
 		{"MCP_BRIDGE_MEMORY", memory, sizeCUE, aSize},
 		{"MCP_BRIDGE_PIDS_LIMIT", pids, wholeCUE, aNumber},
 		{"MCP_BRIDGE_PIDS", pids, wholeCUE, aNumber},
-		{"MCP_BRIDGE_CPUS", cpus, numberCUE, "is no number of processors; such as 0.5 or 2"},
-		{"MCP_BRIDGE_CPU_QUOTA", cpus, quotaCUE, "is no number of microseconds in each 100 milliseconds; such as 50000 for half a processor"},
+		{"MCP_BRIDGE_CPUS", cpus, numberCUE, "is not a number of processors such as 0.5 or 2"},
+		{"MCP_BRIDGE_CPU_QUOTA", cpus, quotaCUE, "is not a number of microseconds in each 100 milliseconds such as 50000 for half a processor"},
 		{"MCP_BRIDGE_MAX_TIMEOUT", []string{"timeout", "max"}, wholeCUE, seconds},
 		{"MCP_BRIDGE_TIMEOUT", []string{"timeout", "default"}, wholeCUE, seconds},
 		{"MCP_BRIDGE_SESSION_PERSIST", []string{"session", "persist"}, truthCUE, "is neither true nor false"},
-		{"MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT", []string{"session", "idle"}, numberCUE, "is no number of seconds; such as 300"},
+		{"MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT", []string{"session", "idle"}, numberCUE, "is not a number of seconds such as 300"},
 		{"MCP_BRIDGE_STATE_DIR", []string{"state"}, textCUE, ""},
-		{"MCP_BRIDGE_OUTPUT_MODE", []string{"format"}, formatCUE, "is no output mode; modes: compact, toon, json"},
+		{"MCP_BRIDGE_OUTPUT_MODE", []string{"format"}, formatCUE, "is not an output mode; modes: compact, toon, json"},
 	}
 }
 

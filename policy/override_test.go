@@ -82,18 +82,18 @@ func TestOverride(t *testing.T) {
 func TestOverrideRefused(t *testing.T) {
 	const free = "profiles: p: {}\n"
 	for _, c := range []struct{ policy, env, want string }{
-		{free, "MCP_BRIDGE_MEMORY_LIMIT=lots", `MCP_BRIDGE_MEMORY_LIMIT: "lots" is no size; such as 512m or 2g`},
+		{free, "MCP_BRIDGE_MEMORY_LIMIT=lots", `MCP_BRIDGE_MEMORY_LIMIT: "lots" is not a size such as 512m or 2g`},
 		{free, "MCP_BRIDGE_MEMORY=-1;MCP_BRIDGE_PIDS=1.5;MCP_BRIDGE_CPUS=1e400;MCP_BRIDGE_SESSION_PERSIST=maybe", `
-MCP_BRIDGE_MEMORY: "-1" is no size; such as 512m or 2g
-MCP_BRIDGE_PIDS: "1.5" is no whole number; such as 64
-MCP_BRIDGE_CPUS: "1e400" is no number of processors; such as 0.5 or 2
+MCP_BRIDGE_MEMORY: "-1" is not a size such as 512m or 2g
+MCP_BRIDGE_PIDS: "1.5" is not a whole number such as 64
+MCP_BRIDGE_CPUS: "1e400" is not a number of processors such as 0.5 or 2
 MCP_BRIDGE_SESSION_PERSIST: "maybe" is neither true nor false`},
 		{free, "MCP_BRIDGE_CPU_QUOTA=-1;MCP_BRIDGE_TIMEOUT=30s;MCP_BRIDGE_MAX_TIMEOUT=1m;MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT=NaN;MCP_BRIDGE_RUNTIME=lxc", `
-MCP_BRIDGE_RUNTIME: "lxc" is no engine; engines: podman, docker, native
-MCP_BRIDGE_CPU_QUOTA: "-1" is no number of microseconds in each 100 milliseconds; such as 50000 for half a processor
-MCP_BRIDGE_MAX_TIMEOUT: "1m" is no whole number of seconds; such as 30
-MCP_BRIDGE_TIMEOUT: "30s" is no whole number of seconds; such as 30
-MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT: "NaN" is no number of seconds; such as 300`},
+MCP_BRIDGE_RUNTIME: "lxc" is not an engine; engines: podman, docker, native
+MCP_BRIDGE_CPU_QUOTA: "-1" is not a number of microseconds in each 100 milliseconds such as 50000 for half a processor
+MCP_BRIDGE_MAX_TIMEOUT: "1m" is not a whole number of seconds such as 30
+MCP_BRIDGE_TIMEOUT: "30s" is not a whole number of seconds such as 30
+MCP_BRIDGE_RUNTIME_IDLE_TIMEOUT: "NaN" is not a number of seconds such as 300`},
 		{free, "MCP_BRIDGE_MEMORY=1g;MCP_BRIDGE_MEMORY_LIMIT=2g;MCP_BRIDGE_CPUS=1;MCP_BRIDGE_CPU_QUOTA=50000", `
 MCP_BRIDGE_MEMORY: "1g" differs from MCP_BRIDGE_MEMORY_LIMIT, which is "2g"
 MCP_BRIDGE_CPU_QUOTA: "50000" differs from MCP_BRIDGE_CPUS, which is "1"`},
@@ -110,7 +110,7 @@ MCP_BRIDGE_TIMEOUT: profiles.p.timeout.max: invalid value 9223372036854775807 (o
 		{free, "MCP_BRIDGE_SECURITY_OPT=no-new-privileges seccomp=unconfined", `MCP_BRIDGE_SECURITY_OPT: profiles.p.security.1: invalid security option "seccomp=unconfined": one that adds to the built-in ones: label=type:NAME (or user, role, level), apparmor=PROFILE, mask=PATH`},
 
 		{free, "MCP_BRIDGE_STATE_DIR=state;MCP_BRIDGE_OUTPUT_MODE=json", `MCP_BRIDGE_STATE_DIR: profiles.p.state: invalid state "state": the path of a folder that begins with / or ~/`},
-		{free, "MCP_BRIDGE_STATE_DIR=/s;MCP_BRIDGE_OUTPUT_MODE=yaml", `MCP_BRIDGE_OUTPUT_MODE: "yaml" is no output mode; modes: compact, toon, json`},
+		{free, "MCP_BRIDGE_STATE_DIR=/s;MCP_BRIDGE_OUTPUT_MODE=yaml", `MCP_BRIDGE_OUTPUT_MODE: "yaml" is not an output mode; modes: compact, toon, json`},
 
 		{`profiles: p: state: "/var/lib/bridge"`, "MCP_BRIDGE_STATE_DIR=~/", `profiles.p.state: conflicting values "/var/lib/bridge" and "~/": team.cue:1:21, MCP_BRIDGE_STATE_DIR`},
 		{`profiles: p: state: =~"^/var/" | *"/var/lib"`, "MCP_BRIDGE_STATE_DIR=/tmp", `profiles.p.state: invalid value "/tmp" (out of bound =~"^/var/"): team.cue:1:21, MCP_BRIDGE_STATE_DIR`},

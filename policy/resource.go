@@ -133,7 +133,7 @@ func (p *Profile) LiveResources(server string, uris, templates []string) []Error
 	for i := range m.patterns {
 		p := &m.patterns[i]
 		if !slices.ContainsFunc(uris, p.matches) && !slices.ContainsFunc(templates, p.meets) {
-			v.say(&v.warnings, p.Pos, []string{p.written}, "no resource that the server lists matches this pattern, and none of its templates can")
+			v.say(&v.warnings, p.Pos, []string{p.written}, "no resource that the server lists matches this pattern, and no template of the server can give one that does")
 		}
 	}
 	return v.warnings.sorted(v.order)

@@ -145,7 +145,7 @@ type Budget struct {
 }
 
 // A Sum is how much the values of an argument may come to, over the calls of a
-// run and of a session: +Inf is no limit.
+// run and of a session: +Inf is not a limit.
 type Sum struct {
 	Argument           string
 	PerRun, PerSession float64
@@ -180,7 +180,7 @@ func (s setting) limit() int64 {
 	if !s.value().Exists() {
 		return unlimited
 	}
-	return s.number() // 0 for what is no number: none
+	return s.number() // 0 for what is not a number: none
 }
 
 // sums are those of a rule, by argument.

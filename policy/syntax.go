@@ -104,7 +104,7 @@ func (s *fileParser) check(f *ast.File, data []byte) {
 	for _, d := range f.Decls {
 		if field, ok := d.(*ast.Field); ok {
 			if name, _, err := ast.LabelName(field.Label); err == nil && name == schemaName {
-				s.add(field.Pos(), "%s is the schema's, which is no part of a policy: keep it in the folder above", schemaName)
+				s.add(field.Pos(), "%s is the schema's, which is not part of a policy: keep it in the folder above", schemaName)
 			}
 		}
 	}

@@ -69,7 +69,7 @@ func (l *loader) vet(v, schema, defaults cue.Value, path []string) {
 		delete(names.required, name)
 	}
 	if l.abstract || unsupported {
-		return // what is missing may come from elsewhere, or be no mistake once it works
+		return // what is missing may come from elsewhere, or be right once that is
 	}
 	for _, name := range sortedKeys(names.required) {
 		l.mistake(l.posOf(v), append(slices.Clip(path), name), "required field is missing")
@@ -83,7 +83,7 @@ func (l *loader) vetUsual(v, usual cue.Value, path []string) {
 		return
 	}
 	if v.Unify(usual).Validate() != nil {
-		l.mistake(valuePos(v), path, "with ? this is what the value may be, and the usual one, %s, is not; leave out the ?", short(usual))
+		l.mistake(valuePos(v), path, "with ? this only restricts the value, and the default, %s, does not fit; leave out the ?", short(usual))
 	}
 }
 
@@ -103,7 +103,7 @@ func (l *loader) vetPattern(pattern, body cue.Value, names *shape, path []string
 		l.vetAbstract(body, want, path)
 		return
 	}
-	l.mistake(mark.Pos, path, "no field here has a name of one's own; fields: %s", strings.Join(sortedKeys(names.named), ", "))
+	l.mistake(mark.Pos, path, "the names of the fields here are fixed; fields: %s", strings.Join(sortedKeys(names.named), ", "))
 }
 
 // badRegexp says what is wrong with a regular expression in a constraint. CUE
@@ -149,7 +149,7 @@ func (l *loader) vetKind(v, schema cue.Value, path []string) bool {
 	return true
 }
 
-// vetValue holds the schema against a value that is no struct.
+// vetValue holds the schema against a value that is not a struct.
 func (l *loader) vetValue(v, schema, defaults cue.Value, path []string) {
 	if v.IncompleteKind() == cue.BottomKind || !l.vetKind(v, schema, path) {
 		return // of what is wrong in itself, CUE's error has been reported
@@ -181,7 +181,7 @@ func (l *loader) vetValue(v, schema, defaults cue.Value, path []string) {
 	}
 	if err := (setting{both, defaults}).value().Validate(cue.Concrete(true), cue.Final()); err != nil {
 		if defaults.Exists() {
-			l.mistake(valuePos(v), path, "%s leaves the value open, and the usual one, %s, is not in it; write one: *VALUE | %[1]s", short(v), short(defaults))
+			l.mistake(valuePos(v), path, "%s leaves the value open, and the default, %s, does not fit; choose one: *VALUE | %[1]s", short(v), short(defaults))
 			return
 		}
 		l.mistake(valuePos(v), path, "%s is not a concrete value", short(v))

@@ -37,7 +37,7 @@ team.cue:2:43: profiles.x.servers.github.tools.get.descripton: unknown field; di
 		{"unknown in a pattern", servers + "profiles: x: servers: github: tools: [=~\"^get_\"]: when: \"d\"\n", `
 team.cue:2:51: profiles.x.servers.github.tools[=~"^get_"].when: unknown field; fields: args, bytes, calls, confirm, description, destructive, idempotent, openWorld, readOnly, result, sha256, sum, timeout`},
 		{"a pattern where names are fixed", "profiles: x: [_]: 5\n", `
-team.cue:1:14: profiles.x[_]: no field here has a name of one's own; fields: audit, bytes, calls, description, discover, engine, format, image, limits, memory, mounts, output, parallel, pull, python, rootful, security, servers, session, state, timeout, user`},
+team.cue:1:14: profiles.x[_]: the names of the fields here are fixed; fields: audit, bytes, calls, description, discover, engine, format, image, limits, memory, mounts, output, parallel, pull, python, rootful, security, servers, session, state, timeout, user`},
 
 		{"rules for arguments that nothing matches", "import \"strings\"\n" + servers + `profiles: x: servers: github: tools: {
 	a: args: {n: >5 & <3, m?: >5 & <3, never?: _|_, s!: string & 1}
@@ -129,7 +129,7 @@ team.cue:9:24: profiles.x.servers.github.tools.pay.sum.amount: invalid value 5 (
 team.cue:9:41: profiles.x.servers.github.tools.pay.sum.fee.perRun: invalid value -1 (out of bound >=0)
 team.cue:9:45: profiles.x.servers.github.tools.pay.sum.fee.perCall: unknown field; fields: perRun, perSession
 team.cue:9:58: profiles.x.servers.github.tools.pay.sum[=~"_cents$"]: a sum is of one argument, by its name`},
-		{"sums of arguments that are no numbers", servers + `profiles: x: servers: github: tools: {
+		{"sums of arguments that are not numbers", servers + `profiles: x: servers: github: tools: {
 	pay: {args: close({amount!: number, to!: string, fee?: int}), sum: {amount: perRun: 5, to: perRun: 5, tip: perRun: 5, fee: perRun: 1}}
 	[=~"^buy_"]: {args: price?: <5 | string, sum: price: perRun: 5}
 	[=~"^get_"]: {args: price?: string, sum: {price: perRun: 5, n: perRun: 5}}
@@ -243,14 +243,14 @@ team.cue:3:75: profiles.b.pull: it is for the engines podman and docker, and thi
 	c: timeout: {default: <=10, max: >=600}
 }
 `, `
-team.cue:2:22: profiles.a.limits.memory: >=1073741824 leaves the value open, and the usual one, 536870912, is not in it; write one: *VALUE | >=1073741824
-team.cue:2:36: profiles.a.limits.pids: with ? this is what the value may be, and the usual one, 128, is not; leave out the ?
-team.cue:2:48: profiles.a.limits.cpus: with ? this is what the value may be, and the usual one, 1, is not; leave out the ?
+team.cue:2:22: profiles.a.limits.memory: >=1073741824 leaves the value open, and the default, 536870912, does not fit; choose one: *VALUE | >=1073741824
+team.cue:2:36: profiles.a.limits.pids: with ? this only restricts the value, and the default, 128, does not fit; leave out the ?
+team.cue:2:48: profiles.a.limits.cpus: with ? this only restricts the value, and the default, 1, does not fit; leave out the ?
 team.cue:2:59: profiles.a.limits.shm: invalid value 1 (out of bound >=1048576)
 team.cue:3:13: profiles.b.image: =~"^localhost/" is not a concrete value
-team.cue:3:50: profiles.b.session.persist: with ? this is what the value may be, and the usual one, true, is not; leave out the ?
-team.cue:4:24: profiles.c.timeout.default: <=10 leaves the value open, and the usual one, 30, is not in it; write one: *VALUE | <=10
-team.cue:4:35: profiles.c.timeout.max: >=600 leaves the value open, and the usual one, 120, is not in it; write one: *VALUE | >=600`},
+team.cue:3:50: profiles.b.session.persist: with ? this only restricts the value, and the default, true, does not fit; leave out the ?
+team.cue:4:24: profiles.c.timeout.default: <=10 leaves the value open, and the default, 30, does not fit; choose one: *VALUE | <=10
+team.cue:4:35: profiles.c.timeout.max: >=600 leaves the value open, and the default, 120, does not fit; choose one: *VALUE | >=600`},
 
 		{"out of bounds", `profiles: readonly: {
 	limits: {memory: 640000000000, cpus: 0, pids: 4, files: 1, tmp: 1, workspace: 1, shm: 1}
@@ -317,7 +317,7 @@ profiles: x: limits: memory: >=1Gi
 team.cue:1:23: servers.a.command: string is not a concrete value
 team.cue:1:43: servers.b.command: "x" | "y" is not a concrete value
 team.cue:1:79: servers.c.args.0: string is not a concrete value
-team.cue:2:30: profiles.x.limits.memory: >=1073741824 leaves the value open, and the usual one, 536870912, is not in it; write one: *VALUE | >=1073741824`},
+team.cue:2:30: profiles.x.limits.memory: >=1073741824 leaves the value open, and the default, 536870912, does not fit; choose one: *VALUE | >=1073741824`},
 		{"contradiction", "profiles: x: limits: pids: 64\nprofiles: x: limits: pids: 32\n", `
 team.cue:1:28: profiles.x.limits.pids: conflicting values 64 and 32 (the other at team.cue:2:28)`},
 		{"contradiction by reference", "_p: 64\nprofiles: x: limits: pids: _p\nprofiles: x: limits: pids: 32\n", `

@@ -91,7 +91,7 @@ func (w *warner) profile(name string, p setting) {
 			used = used || pattern.matches(server)
 		}
 		if !used {
-			w.warn(pattern.Pos, at, "it mounts nothing: patterns are for servers that are found, and this profile has no discover")
+			w.warn(pattern.Pos, at, "it mounts nothing: patterns match discovered servers, and this profile has no discover")
 			continue
 		}
 		if discovers {

@@ -25,7 +25,7 @@ team.cue:4:36: profiles.x.servers.linear: no tool of this server is allowed: too
 	y: {discover: ["clients"], servers: {[=~"^git"]: {}, [_]: tools: get: timeout: 600}}
 }
 `, `
-team.cue:4:43: profiles.x.servers[=~"^none"]: it mounts nothing: patterns are for servers that are found, and this profile has no discover
+team.cue:4:43: profiles.x.servers[=~"^none"]: it mounts nothing: patterns match discovered servers, and this profile has no discover
 team.cue:5:39: profiles.y.servers[=~"^git"]: no tool of this server is allowed: tools: [_]: {} would allow every one
 team.cue:5:81: profiles.y.servers[_].tools.get.timeout: 600 s is more than a run of the profile may take, which is 120 s`},
 		{"timeouts", `servers: {a: {command: "a", timeout: {start: 300, call: 90}}, b: {command: "b", timeout: call: 90}}

@@ -84,7 +84,7 @@ func (list *files) UnmarshalJSON(data []byte) error {
 	if start, err := d.Token(); err != nil || start == nil {
 		return err
 	} else if start != json.Delim('[') {
-		return errors.New("files that are no list")
+		return errors.New("files that are not a list")
 	}
 	for n := 0; d.More() && n < 10*maxFiles; n++ {
 		var f File

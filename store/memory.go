@@ -79,7 +79,7 @@ func (p *Project) read(name string) (*Memory, error) {
 	}
 	for _, at := range []string{m.Created, m.Updated} {
 		if _, err := time.Parse(time.RFC3339, at); err != nil {
-			return nil, corrupt(fmt.Sprintf("%q is no time", at))
+			return nil, corrupt(fmt.Sprintf("%q is not a time", at))
 		}
 	}
 	if m.Metadata == nil {

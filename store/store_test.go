@@ -126,7 +126,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// A file that is no memory is an error that names it, for whoever reads it; it
+// A file that is not a memory is an error that names it, for whoever reads it; it
 // can be deleted and replaced.
 func TestCorrupt(t *testing.T) {
 	p := newProject(t)
@@ -271,7 +271,7 @@ func TestLogIsBounded(t *testing.T) {
 	}
 }
 
-// What is written to a pipe or a device is not kept: it is no audit log.
+// What is written to a pipe or a device is not kept: it is not an audit log.
 func TestLogIsAFile(t *testing.T) {
 	s, err := Open(t.TempDir())
 	if err != nil {

@@ -17,11 +17,11 @@ var keywords = strings.Fields(`and as assert async await break class continue de
 var special = regexp.MustCompile(`^(__.*__|_(repr|ipython)_.*_)$`)
 
 // ToolAliases gives each of the names of one server's tools its alias. What the
-// object of a server has itself is no alias.
+// object of a server has itself is not an alias.
 func ToolAliases(names []string) map[string]string { return aliases(names, "call_tool") }
 
 // ServerAliases gives each of the names of servers its alias. What the mapping
-// of all servers has itself is no alias, and neither is its own name.
+// of all servers has itself is not an alias, and neither is its own name.
 func ServerAliases(names []string) map[string]string {
 	return aliases(names, "servers", "get", "items", "keys", "values", "_abc_impl")
 }

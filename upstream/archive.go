@@ -146,7 +146,7 @@ func (s *server) recall() {
 			c, err = nil, fmt.Errorf("the catalogs of all servers have more than %d bytes", maxCatalogs)
 		}
 		if err != nil {
-			s.log.Warn("its catalog that was kept cannot be used", "err", err)
+			s.log.Warn("its stored catalog cannot be used", "err", err)
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -165,6 +165,6 @@ func (s *server) keep(c *catalog) {
 	s.set.reading.Lock()
 	defer s.set.reading.Unlock()
 	if err := s.set.archive.save(s.def, c); err != nil {
-		s.log.Warn("its catalog cannot be kept", "err", err)
+		s.log.Warn("its catalog cannot be stored", "err", err)
 	}
 }

@@ -37,7 +37,7 @@ func TestCatalogsAreKept(t *testing.T) {
 		t.Errorf("the file's mode is %v", info.Mode())
 	}
 
-	// Another secret is no other server.
+	// Another secret is not another server.
 	def.Env["SECRET"] = "haddock"
 	def.Command = "/no/such/program"
 	if (&archive{dir}).file(def) == files[0] {

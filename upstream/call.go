@@ -53,7 +53,7 @@ func (s *server) call(ctx context.Context, tool string, args json.RawMessage, he
 		return nil, failure
 	}
 	if !isResult(result) {
-		failure := s.errorf("server %q: its answer to %s is no result of a tool", s.def.Name, tool)
+		failure := s.errorf("server %q: its answer to %s is not the result of a tool", s.def.Name, tool)
 		failure.Tool, failure.Sent = tool, true
 		return nil, failure
 	}

@@ -159,7 +159,7 @@ func (s *server) read(raw json.RawMessage, into *catalog, names map[string]bool,
 		full, err = s.entries(page.Tools, into, names, room)
 	}
 	if err != nil {
-		return "", false, s.errorf("server %q: its tools/list is no list of tools", s.def.Name)
+		return "", false, s.errorf("server %q: its answer to tools/list is not a list of tools", s.def.Name)
 	}
 	return text(page.NextCursor), full, nil
 }

@@ -39,7 +39,7 @@ type mcpTransport interface {
 	close()
 }
 
-// lost is a request that was not carried out, for a reason that is no refusal.
+// lost is a request that was not carried out, for a reason that is not a refusal.
 type lost struct{ error }
 
 func (l *lost) Unwrap() error { return l.error }

@@ -43,7 +43,7 @@ func readEnvFile(path string) (map[string]string, error) {
 		}
 		m := assignment.FindStringSubmatch(line)
 		if m == nil {
-			return nil, fmt.Errorf("line %d is no NAME=value", n)
+			return nil, fmt.Errorf("line %d is not NAME=value", n)
 		}
 		variables[m[1]] = unquote(m[2])
 	}

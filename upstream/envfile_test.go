@@ -35,7 +35,7 @@ func TestEnvFiles(t *testing.T) {
 	def := toyDefinition(t)
 	def.EnvFile = file
 	err := refuse(t, open(t, def), "echo", `{}`)
-	if want := `starting server "toy": its envFile "` + file + `": line 2 is no NAME=value`; err.Error() != want {
+	if want := `starting server "toy": its envFile "` + file + `": line 2 is not NAME=value`; err.Error() != want {
 		t.Errorf("error = %v, want %s", err, want)
 	}
 	if err := os.WriteFile(file, []byte("A=file\nB=file"), 0o600); err != nil {

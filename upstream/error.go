@@ -15,7 +15,7 @@ const (
 	// KindTool is an answer: the server is well and has refused the call with
 	// a JSON-RPC error, for instance for invalid arguments.
 	KindTool Kind = "tool"
-	// KindServer is no answer: the server could not be started, has ended, is
+	// KindServer is not an answer: the server could not be started, has ended, is
 	// too slow or does not keep to the protocol.
 	KindServer Kind = "server"
 	// KindCancelled is the caller's own doing: its context has ended.
@@ -52,7 +52,7 @@ func (e *Error) Error() string {
 	if len(words) == 0 {
 		return e.Message
 	}
-	return e.Message + "; its last words: " + strings.Join(words, " | ")
+	return e.Message + "; the end of its stderr: " + strings.Join(words, " | ")
 }
 
 var (
@@ -65,7 +65,7 @@ var (
 )
 
 // telling are the lines that say why a program ended: its last exception and what
-// follows that, else its last words.
+// follows that, else the end of its stderr.
 func telling(lines []string) []string {
 	lines = slices.DeleteFunc(slices.Clone(lines), trace.MatchString)
 	for i := len(lines) - 1; i >= 0; i-- {

@@ -53,7 +53,7 @@ func TestErrorsOfStartingSayWhy(t *testing.T) {
 		},
 		{
 			definition.Server{Command: "sh", Args: []string{"-c", "echo one >&2; echo two; exit 7"}},
-			`server "toy": ended (exit status 7) while starting; its last words: one | two`,
+			`server "toy": ended (exit status 7) while starting; the end of its stderr: one | two`,
 		},
 		{
 			definition.Server{Command: "sh", Args: []string{"-c", "kill -9 $$"}},
@@ -61,7 +61,7 @@ func TestErrorsOfStartingSayWhy(t *testing.T) {
 		},
 		{
 			definition.Server{Command: "sh", Args: []string{"-c", "echo still thinking >&2; exec sleep 600"}, StartTimeout: time.Second},
-			`server "toy": not started within 1s; its last words: still thinking`,
+			`server "toy": not started within 1s; the end of its stderr: still thinking`,
 		},
 		{
 			definition.Server{Command: "sh", Args: []string{"-c", `read x; echo '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no licence"}}'
@@ -81,13 +81,13 @@ func TestErrorsOfStartingSayWhy(t *testing.T) {
 
 func TestAServerThatKeepsDyingIsLeftAloneForAWhile(t *testing.T) {
 	set := open(t, toyDefinition(t, "-die-at-start"))
-	died := `server "toy": ended (exit status 1) while starting; its last words: toy: dying at start, as asked`
+	died := `server "toy": ended (exit status 1) while starting; the end of its stderr: toy: dying at start, as asked`
 	for range 2 {
 		if err := refuse(t, set, "echo", `{}`); err.Error() != died {
 			t.Errorf("error = %q, want %q", err, died)
 		}
 	}
-	waits := regexp.MustCompile(`^server "toy": ended \(exit status 1\) while starting, 2 times in a row; next start in [0-9.]+m?s; its last words: toy: dying at start, as asked$`)
+	waits := regexp.MustCompile(`^server "toy": ended \(exit status 1\) while starting, 2 times in a row; next start in [0-9.]+m?s; the end of its stderr: toy: dying at start, as asked$`)
 	if err := refuse(t, set, "echo", `{}`); !waits.MatchString(err.Error()) {
 		t.Errorf("error = %q", err)
 	}
@@ -113,7 +113,7 @@ func TestAServerThatDiedIsStartedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	failure := refuse(t, set, "crash", `{}`)
-	want := `server "toy": ended (exit status 3) before it answered crash; its last words: toy: crashing, as asked`
+	want := `server "toy": ended (exit status 3) before it answered crash; the end of its stderr: toy: crashing, as asked`
 	if failure.Error() != want || failure.Kind != KindServer || failure.Tool != "crash" || !failure.Sent {
 		t.Errorf("error = %+v, want %s", failure, want)
 	}
@@ -236,7 +236,7 @@ func TestSecretsDoNotShowInLastWords(t *testing.T) {
 		Name: "toy", Command: "sh", Args: []string{"-c", `echo "bad token $TOKEN" >&2; exit 1`},
 		Env: map[string]string{"TOKEN": "${BRIDGE_TEST_SECRET}"},
 	})
-	want := `server "toy": ended (exit status 1) while starting; its last words: bad token ${BRIDGE_TEST_SECRET}`
+	want := `server "toy": ended (exit status 1) while starting; the end of its stderr: bad token ${BRIDGE_TEST_SECRET}`
 	if err := refuse(t, set, "echo", `{}`); err.Error() != want {
 		t.Errorf("error = %q, want %q", err, want)
 	}
@@ -262,7 +262,7 @@ func TestPasswordsOfProxiesDoNotShowInLastWords(t *testing.T) {
 	set := open(t, definition.Server{
 		Name: "toy", Command: "sh", Args: []string{"-c", `echo "$HTTPS_PROXY refused hunter2hunter2 for localhost" >&2; exit 1`},
 	})
-	want := `server "toy": ended (exit status 1) while starting; its last words: ${HTTPS_PROXY} refused … for localhost`
+	want := `server "toy": ended (exit status 1) while starting; the end of its stderr: ${HTTPS_PROXY} refused … for localhost`
 	if err := refuse(t, set, "echo", `{}`); err.Error() != want {
 		t.Errorf("error = %q, want %q", err, want)
 	}

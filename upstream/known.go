@@ -88,7 +88,7 @@ func (s *Set) Renew(server string) {
 			}
 			defer func() { <-s.renewals }()
 			if _, err := srv.current(srv.life); err != nil && srv.life.Err() == nil {
-				s.log.Warn("its catalog that was kept cannot be renewed", "server", server, "err", err)
+				s.log.Warn("its stored catalog cannot be renewed", "server", server, "err", err)
 			}
 		}()
 	})

@@ -136,7 +136,7 @@ func TestADeadServerTakesItsOwnWithIt(t *testing.T) {
 	left := daemon(t, file)
 	// The daemon holds the pipes open: only the process's end tells.
 	failure := refuse(t, set, "crash", `{}`)
-	if want := `server "toy": ended (exit status 3) before it answered crash; its last words: toy: crashing, as asked`; failure.Error() != want {
+	if want := `server "toy": ended (exit status 3) before it answered crash; the end of its stderr: toy: crashing, as asked`; failure.Error() != want {
 		t.Errorf("error = %v, want %s", failure, want)
 	}
 	waitFor(t, "the daemon has ended", left.over)

@@ -114,7 +114,7 @@ func (s *site) challenge(ctx context.Context, kind string) (*http.Response, erro
 	case res.StatusCode == http.StatusUnauthorized:
 		return res, nil
 	case res.StatusCode/100 == 2:
-		return nil, errors.New("it asks for no login")
+		return nil, errors.New("it does not ask for a login")
 	}
 	return nil, &statusError{code: res.StatusCode}
 }
@@ -135,7 +135,7 @@ func authorize(ctx context.Context, oauth *transport.OAuthHandler, listener net.
 		return bare(err)
 	}
 	if u, err := url.Parse(page); err != nil || u.Scheme != "https" && u.Scheme != "http" {
-		return errors.New("the page to log in on is none of http or https")
+		return errors.New("the address of the login page does not begin with http:// or https://")
 	}
 	back := make(chan url.Values, 1)
 	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -173,7 +173,7 @@ func authorize(ctx context.Context, oauth *transport.OAuthHandler, listener net.
 		return fmt.Errorf("the login was refused: %.200q", query.Get("error"))
 	}
 	if err := oauth.ProcessAuthorizationResponse(ctx, query.Get("code"), query.Get("state"), verifier); err != nil {
-		return fmt.Errorf("making the code into a token: %w", bare(err))
+		return fmt.Errorf("exchanging the code for a token: %w", bare(err))
 	}
 	return nil
 }

@@ -100,7 +100,7 @@ func TestErrorsOfALoginSayWhy(t *testing.T) {
 		def  definition.Server
 		want string
 	}{
-		{"no login", webToy(t, "/mcp"), "it asks for no login"},
+		{"no login", webToy(t, "/mcp"), "it does not ask for a login"},
 		{"refused", server(func(w http.ResponseWriter, r *http.Request, _ string) {
 			back(w, r, url.Values{"error": {"access_denied"}})
 		}), `the login was refused: "access_denied"`},
@@ -111,7 +111,7 @@ func TestErrorsOfALoginSayWhy(t *testing.T) {
 			}
 			w.WriteHeader(http.StatusBadRequest)
 			io.WriteString(w, `{"error":"invalid_grant","error_description":"no such code"}`)
-		}), `making the code into a token: "invalid_grant": "no such code"`},
+		}), `exchanging the code for a token: "invalid_grant": "no such code"`},
 		{"a secret in an answer", server(func(w http.ResponseWriter, r *http.Request, _ string) {
 			if r.URL.Path == "/authorize" {
 				back(w, r, url.Values{"code": {"x"}})
@@ -119,7 +119,7 @@ func TestErrorsOfALoginSayWhy(t *testing.T) {
 			}
 			w.WriteHeader(http.StatusInternalServerError)
 			io.WriteString(w, `{"trace":"s3cret"}`)
-		}), "making the code into a token: token request failed with status 500"},
+		}), "exchanging the code for a token: token request failed with status 500"},
 		{"another state", server(func(w http.ResponseWriter, r *http.Request, _ string) {
 			http.Redirect(w, r, r.URL.Query().Get("redirect_uri")+"?code=x&state=mine", http.StatusFound)
 		}), "the browser did not come back: too long"},

@@ -44,7 +44,7 @@ func unread(err error) string {
 	if errors.As(err, &wrong) {
 		return fmt.Sprintf("its %s has the wrong type: %s", cmp.Or(wrong.Field, "JSON"), wrong.Value)
 	}
-	return "it is no JSON: " + err.Error()
+	return "it is not JSON: " + err.Error()
 }
 
 var byteOrderMark = []byte("\ufeff")

@@ -89,7 +89,7 @@ func (s *server) pages(ctx context.Context, c *conn, method mcp.MCPMethod, field
 		next := text(fields["nextCursor"])
 		switch {
 		case err != nil && !errors.Is(err, errFull) || fields[field] == nil:
-			return nil, s.errorf("server %q: its %s is no list of resources", s.def.Name, method)
+			return nil, s.errorf("server %q: its answer to %s is not a list of resources", s.def.Name, method)
 		case err == nil && next == "":
 			return all, nil
 		}
@@ -118,7 +118,7 @@ func (s *server) readResource(ctx context.Context, uri string) (json.RawMessage,
 	}
 	s.set.large.keep(until(ctx), len(result))
 	if !isResource(result) || c.meta != nil && needsInput(result) {
-		failure := s.errorf("server %q: its answer to resources/read is no resource", s.def.Name)
+		failure := s.errorf("server %q: its answer to resources/read is not a resource", s.def.Name)
 		failure.Tool, failure.Sent = uri, true
 		return nil, failure
 	}

@@ -47,7 +47,7 @@ func newSite(def definition.Server, env []string, state string) (*site, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("its url %q is none of http or https", def.URL)
+		return nil, fmt.Errorf("its url %q does not begin with http:// or https://", def.URL)
 	}
 	s.url = u.String()
 	s.redact = redactor(x.secrets)

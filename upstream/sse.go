@@ -53,7 +53,7 @@ func (l *sse) open(ctx context.Context) error {
 		status := &statusError{code: res.StatusCode}
 		switch res.StatusCode {
 		case http.StatusOK:
-			return fmt.Errorf("answered with no stream of events, but %q", kind)
+			return fmt.Errorf("answered with %q, not with a stream of events", kind)
 		case http.StatusUnauthorized, http.StatusForbidden:
 			return s.unauthorized(status)
 		}

@@ -58,7 +58,7 @@ func openToken(path string) (*tokenFile, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
-		return nil, errors.New("its token that is kept cannot be read; log in anew")
+		return nil, errors.New("its stored token cannot be read; log in again")
 	}
 	return f, nil
 }

@@ -168,10 +168,10 @@ func TestErrorsOfHTTPSayWhy(t *testing.T) {
 			`server "toy": answered with status 401 (unauthorized): it does not take the header Authorization of its definition`,
 		},
 		{definition.Server{URL: "http://x.example/${BRIDGE_TEST_UNSET}"}, `starting server "toy": ${BRIDGE_TEST_UNSET} is not set in the bridge's environment`},
-		{definition.Server{URL: "ftp://x.example"}, `starting server "toy": its url "ftp://x.example" is none of http or https`},
+		{definition.Server{URL: "ftp://x.example"}, `starting server "toy": its url "ftp://x.example" does not begin with http:// or https://`},
 		{definition.Server{URL: answers(500, "text/html", "<p>s3cret")}, `server "toy": answered with status 500 (internal server error)`},
 		{definition.Server{URL: answers(200, "text/html", "<p>hello")}, `server "toy": answered with neither JSON nor a stream of events, but "text/html"`},
-		{definition.Server{URL: answers(200, "application/json", "{")}, "server \"toy\": its answer to initialize cannot be read: it is no JSON: unexpected end of JSON input: `{`"},
+		{definition.Server{URL: answers(200, "application/json", "{")}, "server \"toy\": its answer to initialize cannot be read: it is not JSON: unexpected end of JSON input: `{`"},
 		{definition.Server{URL: answers(200, "application/json", `{"jsonrpc":"2.0","id":1}`)}, `server "toy": answered with neither a result nor an error`},
 		{definition.Server{URL: answers(200, "text/event-stream", "data: {}\n\n")}, `server "toy": ended its answer early`},
 		{definition.Server{URL: answers(404, "text/plain", "")}, `server "toy": answered with status 404 (not found)`},
@@ -283,7 +283,7 @@ func oldServer(t *testing.T, begin, end, answer string) definition.Server {
 	return definition.Server{Name: "toy", URL: s.URL, Transport: "sse"}
 }
 
-// What is no text is mended on the oldest transport as well, whose stream may
+// What is not text is mended on the oldest transport as well, whose stream may
 // begin with a byte order mark and have lines that end with a CR.
 func TestTheOldTransportIsMended(t *testing.T) {
 	const answer = "\ufeff{\"jsonrpc\":\"2.0\",\"id\":\"ID\",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"caf\xe9 \\ud800\"}]}}"
@@ -300,7 +300,7 @@ func TestTheOldTransportIsMended(t *testing.T) {
 func TestWhatCannotBeReadIsQuoted(t *testing.T) {
 	t.Setenv("BRIDGE_TEST_TOKEN", "s3cret-token")
 	const answer = `{"jsonrpc":"2.0","id":ID,"result":{"content":[],"token":"s3cret-token","mean":NaN}}`
-	const want = "server \"toy\": its answer to echo cannot be read: it is no JSON: invalid character 'N' looking for beginning of value: " +
+	const want = "server \"toy\": its answer to echo cannot be read: it is not JSON: invalid character 'N' looking for beginning of value: " +
 		"`{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{\"content\":[],\"token\":\"${BRIDGE_TEST_TOKEN}\",\"mean\":NaN}}`"
 	stream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var m struct {

@@ -23,7 +23,7 @@ func primitive(v any) string {
 	case string:
 		return text(v)
 	}
-	panic(fmt.Sprintf("toon: %T is no primitive", v))
+	panic(fmt.Sprintf("toon: %T is not a primitive", v))
 }
 
 // number is one in canonical form: no exponent where there need be none, no

@@ -108,7 +108,7 @@ func (c *client) receive() (int, json.RawMessage, error) {
 		line, err := c.out.ReadBytes('\n')
 		if err != nil {
 			c.close()
-			return 0, nil, fmt.Errorf("the server has ended (%w), its last words:\n%s", err, c.err.String())
+			return 0, nil, fmt.Errorf("the server has ended (%w), the end of its stderr:\n%s", err, c.err.String())
 		}
 		var m struct {
 			ID     int

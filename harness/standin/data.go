@@ -30,7 +30,7 @@ type data struct {
 	values map[string]cue.Value // by the name of the tool
 }
 
-// answers are the fields of a tool that are no part of its definition.
+// answers are the fields of a tool that are not part of its definition.
 var answers = map[string]bool{"args": true, "result": true, "error": true}
 
 func readData(file string) (*data, error) {

@@ -96,7 +96,7 @@ func rawTools(srv *server.MCPServer) []server.ServerTool {
 	}
 }
 
-// withNameless adds entries to a tools/list that are no tools.
+// withNameless adds entries to a tools/list that are not tools.
 func withNameless(response any) any {
 	whole, err := json.Marshal(response)
 	if err != nil {

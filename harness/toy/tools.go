@@ -179,7 +179,7 @@ func oddTool() server.ServerTool {
 }
 
 // record adds a line to the file that a variable names, in one write: toys may
-// share it. An empty name is no file.
+// share it. An empty name is not a file.
 func record(variable, fallback, line string) {
 	name, set := os.LookupEnv(variable)
 	if !set {

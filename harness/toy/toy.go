@@ -58,7 +58,7 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.stubborn, "stubborn", false, "ignore SIGTERM, SIGINT and the end of input")
 	f.BoolVar(&o.modern, "modern", false, "refuse initialize: speak 2026-07-28 only")
 	f.BoolVar(&o.raw, "raw", false, "have the tools raw, refuse, write and ask, which answer with what they are given, and steps; over HTTP write and steps alone work")
-	f.BoolVar(&o.chatter, "chatter", false, "write lines to stdout that are no messages")
+	f.BoolVar(&o.chatter, "chatter", false, "write lines to stdout that are not messages")
 	f.StringVar(&o.daemon, "daemon", "", "leave a process behind that ignores signals and input, its pid in this `file`")
 	f.StringVar(&o.asDaemon, "as-daemon", "", "be that process")
 	f.StringVar(&o.http, "http", "", "serve over HTTP, and write the definition of the server to this `file` of CUE")
@@ -107,7 +107,7 @@ func Main() int {
 		}
 	}
 	if o.chatter {
-		fmt.Println("toy: this line is no message")
+		fmt.Println("toy: this line is not a message")
 	}
 	time.Sleep(o.startDelay)
 	if o.visit != "" {

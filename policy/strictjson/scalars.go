@@ -86,7 +86,7 @@ func (r *reader) escape() (rune, error) {
 		r.at += 6
 		return pair, nil
 	}
-	return 0, r.refuse("half of a pair of surrogates, which is no character")
+	return 0, r.refuse("half of a surrogate pair, which is not a character")
 }
 
 // hex is the code of the escape \uXXXX at i.
@@ -127,7 +127,7 @@ func (r *reader) number() (any, error) {
 	if r.peek() == '-' {
 		r.at++
 		if bytes.HasPrefix(r.in[r.at:], []byte("Infinity")) {
-			return nil, r.refuse("-Infinity is no number in JSON")
+			return nil, r.refuse("-Infinity is not a number in JSON")
 		}
 	}
 	if r.peek() == '0' {

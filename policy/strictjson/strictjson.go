@@ -166,7 +166,7 @@ func (r *reader) value() (any, error) {
 	}
 	for _, w := range []string{"NaN", "Infinity"} {
 		if bytes.HasPrefix(r.in[r.at:], []byte(w)) {
-			return nil, r.refuse("%s is no number in JSON", w)
+			return nil, r.refuse("%s is not a number in JSON", w)
 		}
 	}
 	return nil, r.malformed()

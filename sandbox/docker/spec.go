@@ -64,7 +64,7 @@ func (e *Engine) plan(ctx context.Context, spec sandbox.Spec) (*plan, error) {
 	case cerrdefs.IsNotFound(err):
 		return nil, container.MissingImage(Name, name, e.options.Image)
 	case cerrdefs.IsInvalidArgument(err):
-		return nil, fmt.Errorf("image %q is no name of an image; write it as NAME:TAG or NAME@DIGEST", name)
+		return nil, fmt.Errorf("image %q is not the name of an image; write it as NAME:TAG or NAME@DIGEST", name)
 	case err != nil:
 		return nil, d.silent(ctx, err)
 	}

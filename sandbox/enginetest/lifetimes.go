@@ -151,7 +151,7 @@ func (s Subject) cycle(t *testing.T, e Engine, n int) {
 			t.Errorf("start with a canceled context: %v", err)
 		}
 		if _, err := e.Start(t.Context(), s.Refused, nil, io.Discard); err == nil {
-			t.Error("a start that cannot be is no error")
+			t.Error("a start that cannot be is not an error")
 		}
 		b.Kill()
 	}

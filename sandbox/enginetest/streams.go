@@ -117,7 +117,7 @@ func (s Subject) outputAfterTheEnd(t *testing.T) {
 			}
 		}
 		if _, err := b.Stdin().Write([]byte("x")); err == nil {
-			t.Error("writing to a sandbox that has ended is no error")
+			t.Error("writing to a sandbox that has ended is not an error")
 		}
 	}
 }

@@ -84,7 +84,7 @@ def carry(value, whole, content):
 
 
 def apart(content, whole, value):
-    """Yield the blocks that are no text of the structured content: a list may be one text for each item."""
+    """Yield the blocks that are not text of the structured content: a list may be one text for each item."""
     said = isinstance(value, str) and value == words(content)
     known = [value, whole]
     if isinstance(whole, dict):

@@ -27,7 +27,7 @@ def end(names, loop, flush):
 
 
 def join_threads():
-    """Wait for the threads that are no daemons."""
+    """Wait for the threads that are not daemons."""
     if "threading" in sys.modules:
         sys.modules["threading"]._shutdown()
 

@@ -76,7 +76,7 @@ def installs(command):
 
 
 def of_syntax(error):
-    """Return the hint for code that is no Python."""
+    """Return the hint for code that is not Python."""
     row = (error.text or "").strip()
     dashed = re.match(r"from\s+mcp(?:\.servers)?\.?\w*\s+import\s+(.*-.*)", row)
     if dashed:

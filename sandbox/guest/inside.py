@@ -18,7 +18,7 @@ def inside(value, wanted):
         try:
             part = next(stack[-1])
         except Exception:
-            stack.pop()  # It is at its end, or is no container such as Python's.
+            stack.pop()  # It is at its end, or is not a container such as Python's.
             continue
         if type(part) in PLAIN or id(part) in seen:
             continue

@@ -173,7 +173,7 @@ def text_of(value, path):
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise TypeError(f"{path} has half of a surrogate pair, which is no text") from None
+        raise TypeError(f"{path} has half of a surrogate pair, which is not text") from None
     return value
 
 

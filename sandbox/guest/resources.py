@@ -78,7 +78,7 @@ def part_of(part):
         try:
             value = Blob(base64.b64decode(part["blob"]))
         except ValueError as error:
-            raise ServerError(f"the data of resource {part.get('uri')} is no base64: {error}") from None
+            raise ServerError(f"the data of resource {part.get('uri')} is not base64: {error}") from None
     else:
         value = Text(part.get("text") or "")
     value.uri, value.mimeType = part.get("uri") or "", part.get("mimeType") or ""

@@ -362,7 +362,7 @@ def fork_workers():
     """Have multiprocessing fork its processes, so that they know what code has defined.
 
     The other ways, of which one is the usual one from Python 3.14 on, have a
-    new process import __main__, which is no file here; it would look for the
+    new process import __main__, which is not a file here; it would look for the
     session's functions in vain, and a pool would start others for ever.
     """
     from multiprocessing import context

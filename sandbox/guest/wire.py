@@ -255,7 +255,7 @@ def understand(line):
 
     A server's result may be nested more deeply than the stack here has room
     for, larger than the memory, or have a number of more digits than Python
-    reads. That must not cost the session, nor must bytes that are no text.
+    reads. That must not cost the session, nor must bytes that are not text.
     """
     try:
         return decode(line.decode("utf-8", "replace"))

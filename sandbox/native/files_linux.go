@@ -108,7 +108,7 @@ func (f *files) besides(pid int, size int64, left *int64) int64 {
 				total += pss
 			}
 		case ours && fields[0] == "Anonymous:":
-			// Pages of a private mapping that were written to are no file's.
+			// Pages of a private mapping that were written to are not the file's.
 			total += min(pss, kib(fields[1]))
 		}
 	}

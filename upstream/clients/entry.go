@@ -190,7 +190,7 @@ func (r *reader) process(d *definition.Server) {
 		for _, name := range []string{"env", "environment"} {
 			for key, value := range r.table(n, name) {
 				if !variableName.MatchString(key) {
-					r.fail("%s: %q is no name of a variable", name, key)
+					r.fail("%s: %q is not the name of a variable", name, key)
 				}
 				d.Env[key] = value
 			}
@@ -223,7 +223,7 @@ func (r *reader) remote(d *definition.Server, address node) {
 	d.URL = r.reference("url", address.text())
 	if u, err := url.Parse(d.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		if !strings.HasPrefix(d.URL, "${") {
-			r.fail("url: not one of http or https")
+			r.fail("url: it does not begin with http:// or https://")
 		}
 	}
 	d.Headers = map[string]string{}
@@ -254,7 +254,7 @@ func (r *reader) remote(d *definition.Server, address node) {
 			d.Transport = "sse"
 		}
 	default:
-		r.fail("type %q is none that the bridge speaks: http, sse", kind.text())
+		r.fail("type %q is not one that the bridge speaks; types: http, sse", kind.text())
 	}
 }
 

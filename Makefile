@@ -23,8 +23,6 @@ BUILD := $(GO) build -trimpath -ldflags '-s -w -X bridge/cli.version=$(VERSION)'
 PEERS := testdata/npm/node_modules/.package-lock.json
 
 export CGO_ENABLED := 0
-# Podman's packages: its client alone, without the C libraries of its engine.
-export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS) -tags=remote,containers_image_openpgp,exclude_graphdriver_btrfs)
 
 .DEFAULT_GOAL := build
 .PHONY: build demo test engines check docs bench dist peers clean

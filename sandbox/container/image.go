@@ -1,6 +1,8 @@
 package container
 
 import (
+	"archive/tar"
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -39,4 +41,21 @@ type Image struct {
 // SortImages sorts by name.
 func SortImages(list []Image) {
 	slices.SortFunc(list, func(a, b Image) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// BuildContext packs what a builder is sent: the Containerfile, under a name.
+func BuildContext(name string, containerfile []byte) (io.Reader, error) {
+	var packed bytes.Buffer
+	w := tar.NewWriter(&packed)
+	header := &tar.Header{Name: name, Mode: 0o644, Size: int64(len(containerfile))}
+	if err := w.WriteHeader(header); err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(containerfile); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return &packed, nil
 }

@@ -1,8 +1,6 @@
 package docker
 
 import (
-	"archive/tar"
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -28,7 +26,7 @@ func (e *Engine) Build(ctx context.Context, _ sandbox.Spec, b container.Build) e
 	if err != nil {
 		return err
 	}
-	folder, err := buildFolder(b.Containerfile)
+	folder, err := container.BuildContext("Containerfile", b.Containerfile)
 	if err != nil {
 		return err
 	}
@@ -61,23 +59,6 @@ func (e *Engine) Build(ctx context.Context, _ sandbox.Spec, b container.Build) e
 		return fmt.Errorf("building image %q on docker: %w", b.Tag, err)
 	}
 	return nil
-}
-
-// buildFolder packs what the builder is sent.
-func buildFolder(containerfile []byte) (io.Reader, error) {
-	var packed bytes.Buffer
-	w := tar.NewWriter(&packed)
-	header := &tar.Header{Name: "Containerfile", Mode: 0o644, Size: int64(len(containerfile))}
-	if err := w.WriteHeader(header); err != nil {
-		return nil, err
-	}
-	if _, err := w.Write(containerfile); err != nil {
-		return nil, err
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	return &packed, nil
 }
 
 // uncolored removes the red in which the daemon shows the stderr of a build.

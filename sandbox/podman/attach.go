@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +16,6 @@ import (
 	"time"
 
 	"github.com/containers/podman/v5/pkg/bindings"
-	"github.com/containers/podman/v5/pkg/bindings/containers"
 	"github.com/containers/podman/v5/pkg/errorhandling"
 	"github.com/containers/podman/v5/version"
 )
@@ -115,10 +115,10 @@ func (b *box) demux() {
 	header := make([]byte, 8)
 	buffer := make([]byte, 32<<10)
 	for {
-		fd, size, err := containers.DemuxHeader(b.reader, header)
-		if err != nil {
+		if _, err := io.ReadFull(b.reader, header); err != nil {
 			return
 		}
+		fd, size := header[0], int(binary.BigEndian.Uint32(header[4:]))
 		to := b.Out
 		switch fd {
 		case 2:

@@ -11,8 +11,6 @@ import (
 
 	"bridge/sandbox"
 	"bridge/sandbox/container"
-
-	"github.com/containers/podman/v5/pkg/bindings/containers"
 )
 
 const (
@@ -91,11 +89,11 @@ func (b *box) counter(s *service) *counter {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	data, err := containers.Inspect(s.with(ctx), b.Name(), nil)
+	is, err := s.inspect(ctx, b.Name())
 	if err != nil {
 		return nil
 	}
-	return openCounter(data.State.CgroupPath)
+	return openCounter(is.CgroupPath)
 }
 
 // Stdin is the guest's fd 0.
@@ -108,9 +106,7 @@ func (b *box) OutOfMemory() bool { return container.IsClosed(b.Done) && b.oom }
 // kill.
 func (b *box) killContainer(ended <-chan struct{}) {
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		err := b.call(func(ctx context.Context) error {
-			return containers.Kill(ctx, b.Name(), new(containers.KillOptions).WithSignal("KILL"))
-		})
+		err := b.call(func(ctx context.Context, s *service) error { return s.kill(ctx, b.Name()) })
 		if err == nil || answered(err) {
 			return
 		}
@@ -142,14 +138,14 @@ func (b *box) settle() {
 
 // look asks podman how the container is, and notes how it ended.
 func (b *box) look() (running bool, err error) {
-	err = b.call(func(ctx context.Context) error {
-		data, err := containers.Inspect(ctx, b.Name(), nil)
+	err = b.call(func(ctx context.Context, s *service) error {
+		is, err := s.inspect(ctx, b.Name())
 		if err != nil {
 			return err
 		}
-		if running = data.State.Running || data.State.Status == "stopping"; !running {
-			b.Exit = container.ExitOf(int(data.State.ExitCode))
-			b.oom = b.oom || data.State.OOMKilled
+		if running = is.Running || is.Status == "stopping"; !running {
+			b.Exit = container.ExitOf(is.ExitCode)
+			b.oom = b.oom || is.OOMKilled
 		}
 		return nil
 	})
@@ -165,11 +161,8 @@ func (b *box) look() (running bool, err error) {
 
 // remove sees that the container is not there any more.
 func (b *box) remove() {
-	err := b.call(func(ctx context.Context) error {
-		_, err := containers.Remove(ctx, b.Name(), new(containers.RemoveOptions).WithForce(true).WithIgnore(true).WithTimeout(0))
-		return err
-	})
-	if err != nil && !missing(err) {
+	err := b.call(func(ctx context.Context, s *service) error { return s.remove(ctx, b.Name()) })
+	if err != nil {
 		b.engine.log.Warn("a container could not be removed; it is at the next start", "container", b.Name(), "cause", err)
 	}
 }
@@ -185,12 +178,12 @@ func (b *box) Abandon() {
 
 // call asks the service that there is now: the one that made the container may
 // have been restarted.
-func (b *box) call(do func(ctx context.Context) error) error {
+func (b *box) call(do func(context.Context, *service) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	s, err := b.engine.again(ctx)
 	if err != nil {
 		return err
 	}
-	return do(s.with(ctx))
+	return do(ctx, s)
 }

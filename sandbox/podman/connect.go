@@ -14,9 +14,7 @@ import (
 	"bridge/sandbox"
 	"bridge/sandbox/reaper"
 
-	"github.com/containers/podman/v5/libpod/define"
 	"github.com/containers/podman/v5/pkg/bindings"
-	"github.com/containers/podman/v5/pkg/bindings/system"
 )
 
 const (
@@ -222,15 +220,15 @@ func open(ctx context.Context, p place) (s *service, near bool, err error) {
 }
 
 // about asks the service about itself.
-func (s *service) about(ctx context.Context) (*define.Info, error) {
+func (s *service) about(ctx context.Context) (information, error) {
 	ctx, cancel := context.WithTimeout(ctx, recall)
 	defer cancel()
-	info, err := system.Info(s.with(ctx), nil)
-	if err == nil && (info.Host == nil || info.Host.CgroupsVersion == "") {
+	info, err := s.information(ctx)
+	if err == nil && info.Host.CgroupsVersion == "" {
 		err = errors.New("it says nothing about its host")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("asking podman about itself: %w", cause(err))
+		return information{}, fmt.Errorf("asking podman about itself: %w", cause(err))
 	}
 	return info, nil
 }

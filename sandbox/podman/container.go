@@ -7,9 +7,7 @@ import (
 	"bridge/sandbox"
 	"bridge/sandbox/container"
 
-	"github.com/containers/podman/v5/pkg/specgen"
 	"github.com/opencontainers/runtime-spec/specs-go"
-	"go.podman.io/image/v5/manifest"
 )
 
 // period is that of the CPU quota, in microseconds.
@@ -17,7 +15,7 @@ const period = 100000
 
 // A plan is a container to be made.
 type plan struct {
-	spec *specgen.SpecGenerator
+	spec *containerSpec
 	held map[string]string
 }
 
@@ -26,29 +24,26 @@ type plan struct {
 func (e *Engine) plan(s *service, spec sandbox.Spec, image string, args []string) (*plan, error) {
 	limits := spec.Limits.WithDefaults()
 	held := s.host.holds()
-	g := specgen.NewSpecGenerator(image, false)
-	g.Entrypoint = []string{"python3"}
-	g.Command = args
-	g.Labels = container.Labels(spec.Label, e.all.Owner)
-	g.Env = container.Environment() // PATH too: the image's would cost a request
-	g.UnsetEnvAll = new(true)
-	g.EnvHost = new(false)
-	g.HTTPProxy = new(false)
-	g.Stdin = new(true)
-	g.Terminal = new(false)
-	// Podman forgets how a container ended that it removes itself. It has to
-	// where no reaper of ours can.
-	g.Remove = new(s.keeper == nil)
-	g.StopTimeout = new(uint(0))
-	g.Systemd = "false"
-	g.SdNotifyMode = "ignore"
-	g.RestartPolicy = "no"
-	g.LogConfiguration = &specgen.LogConfig{Driver: "none"}
-	g.HealthConfig = &manifest.Schema2HealthConfig{Test: []string{"NONE"}}
-	g.Hostname = "sandbox"
-	g.Init = new(false)
-	g.WorkDir = "/workspace"
-	g.ImageVolumeMode = "ignore"
+	g := &containerSpec{
+		Image:       image,
+		Entrypoint:  []string{"python3"},
+		Command:     args,
+		Labels:      container.Labels(spec.Label, e.all.Owner),
+		Env:         container.Environment(), // PATH too: the image's would cost a request
+		UnsetEnvAll: true,
+		Stdin:       true,
+		// Podman forgets how a container ended that it removes itself. It has to
+		// where no reaper of ours can.
+		Remove:           s.keeper == nil,
+		Systemd:          "false",
+		SdNotifyMode:     "ignore",
+		RestartPolicy:    "no",
+		LogConfiguration: map[string]string{"driver": "none"},
+		HealthConfig:     map[string][]string{"Test": {"NONE"}},
+		Hostname:         "sandbox",
+		WorkDir:          "/workspace",
+		ImageVolumeMode:  "ignore",
+	}
 	var err error
 	if g.SeccompProfilePath, err = s.seccomp(); err != nil {
 		return nil, err
@@ -66,7 +61,7 @@ func (e *Engine) plan(s *service, spec sandbox.Spec, image string, args []string
 }
 
 // confine takes everything from the container that a session does not need.
-func confine(g *specgen.SpecGenerator, spec sandbox.Spec) error {
+func confine(g *containerSpec, spec sandbox.Spec) error {
 	c, err := container.Confine(spec)
 	if err != nil {
 		return err
@@ -75,27 +70,23 @@ func confine(g *specgen.SpecGenerator, spec sandbox.Spec) error {
 		return err
 	}
 	g.Mask, g.SelinuxOpts, g.ApparmorProfile = c.Masked, c.Labels, c.AppArmor
-	g.NetNS = specgen.Namespace{NSMode: specgen.NoNetwork}
-	g.PidNS = specgen.Namespace{NSMode: specgen.Private}
-	g.UtsNS = specgen.Namespace{NSMode: specgen.Private}
-	g.IpcNS = specgen.Namespace{NSMode: specgen.None}
-	g.CgroupNS = specgen.Namespace{NSMode: specgen.Private}
-	g.UseImageHosts = new(true)
-	g.UseImageResolvConf = new(true)
-	g.Privileged = new(false)
+	g.NetNS = namespace{"none"}
+	g.PidNS = namespace{"private"}
+	g.UtsNS = namespace{"private"}
+	g.IpcNS = namespace{"none"}
+	g.CgroupNS = namespace{"private"}
+	g.UseImageHosts, g.UseImageResolvConf = true, true
 	g.CapDrop = []string{"ALL"}
-	g.NoNewPrivileges = new(true)
-	g.ReadOnlyFilesystem = new(true)
-	g.ReadWriteTmpfs = new(false)
-	g.Passwd = new(false)
+	g.NoNewPrivileges = true
+	g.ReadOnlyFilesystem = true
 	g.Umask = "0022"
 	return nil
 }
 
 // bound sets the limits. One that the service cannot hold is left out, since
 // not every version of podman would leave it out itself.
-func bound(g *specgen.SpecGenerator, l sandbox.Limits, held map[string]string) {
-	r := &specs.LinuxResources{}
+func bound(g *containerSpec, l sandbox.Limits, held map[string]string) {
+	r := &g.Resources
 	if held["memory"] != "" {
 		// Equal: no swap beyond the memory.
 		r.Memory = &specs.LinuxMemory{Limit: &l.Memory, Swap: &l.Memory}
@@ -107,8 +98,7 @@ func bound(g *specgen.SpecGenerator, l sandbox.Limits, held map[string]string) {
 	if held["pids"] == "cgroup" {
 		r.Pids = &specs.LinuxPids{Limit: l.PIDs}
 	}
-	g.ResourceLimits = r
-	g.OOMScoreAdj = new(1000)
+	g.OOMScoreAdj = 1000
 	for _, r := range container.Rlimits(l, held) {
 		value := uint64(container.Lowered(r))
 		g.Rlimits = append(g.Rlimits, specs.POSIXRlimit{Type: r.Name, Soft: value, Hard: value})

@@ -8,8 +8,6 @@ import (
 
 	"bridge/sandbox"
 	"bridge/sandbox/container"
-
-	"github.com/containers/podman/v5/pkg/bindings/images"
 )
 
 // Options are what an Engine is made with. All fields may be left out.
@@ -63,11 +61,11 @@ func (e *Engine) Ready(ctx context.Context, spec sandbox.Spec) error {
 	if err != nil {
 		return err
 	}
-	there, err := images.Exists(s.with(ctx), name, nil)
+	id, err := s.imageID(ctx, name)
 	if err != nil {
 		return fmt.Errorf("asking podman for the image %q: %w", name, err)
 	}
-	if !there && !container.Pulls(spec, e.image) {
+	if id == "" && !container.Pulls(spec, e.image) {
 		return container.MissingImage(Name, name, e.image)
 	}
 	return nil

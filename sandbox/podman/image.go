@@ -3,18 +3,16 @@ package podman
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"time"
+	"net/http"
+	"net/url"
+	"strings"
 
 	"bridge/sandbox"
 	"bridge/sandbox/container"
-
-	"github.com/containers/buildah/define"
-	"github.com/containers/podman/v5/pkg/bindings/images"
-	"github.com/containers/podman/v5/pkg/domain/entities/types"
 )
 
 // Build builds an image. The context folder holds the Containerfile alone.
@@ -24,49 +22,48 @@ func (e *Engine) Build(ctx context.Context, spec sandbox.Spec, b container.Build
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "bridge-build-")
+	// The service may look for this name in its own working folder first, which
+	// may be somebody's project. So the name is unique.
+	file := "bridge-" + strings.ToLower(rand.Text()) + ".containerfile"
+	folder, err := container.BuildContext(file, b.Containerfile)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	// The service may look for this name in its own working folder first, which
-	// may be somebody's project. So the name is unique.
-	file := filepath.Join(dir, filepath.Base(dir)+".containerfile")
-	if err := os.WriteFile(file, b.Containerfile, 0o600); err != nil {
+	files, err := json.Marshal([]string{file})
+	if err != nil {
 		return err
 	}
-	out := b.Output
-	if out == nil {
-		out = io.Discard
+	args, err := json.Marshal(b.Args)
+	if err != nil {
+		return err
 	}
-	_, err = images.Build(s.with(ctx), []string{file}, types.BuildOptions{BuildOptions: define.BuildOptions{
-		Args:                    b.Args,
-		CommonBuildOpts:         &define.CommonBuildOptions{},
-		ConfigureNetwork:        define.NetworkDefault,
-		ContextDirectory:        dir,
-		NamespaceOptions:        []define.NamespaceOption{{Name: "network", Host: cmp.Or(b.Network, "host") == "host", Path: network(b.Network)}},
-		Out:                     out,
-		Err:                     out,
-		ReportWriter:            out,
-		Output:                  b.Tag,
-		OutputFormat:            define.OCIv1ImageManifest,
-		PullPolicy:              define.PullIfMissing,
-		RemoveIntermediateCtrs:  true,
-		ForceRmIntermediateCtrs: true,
-		Layers:                  true,
-	}})
+	network := cmp.Or(b.Network, "host")
+	option := map[string]any{"Name": "network", "Host": network == "host"}
+	if network != "host" {
+		option["Path"] = network
+	}
+	namespaces, err := json.Marshal([]any{option})
+	if err != nil {
+		return err
+	}
+	response, err := s.ask(ctx, folder, http.Header{"Content-Type": {"application/x-tar"}}, http.MethodPost, "/build", "", url.Values{
+		"t":            {b.Tag},
+		"dockerfile":   {string(files)},
+		"buildargs":    {string(args)},
+		"nsoptions":    {string(namespaces)},
+		"outputformat": {"application/vnd.oci.image.manifest.v1+json"},
+		"pullpolicy":   {"missing"},
+		"layers":       {"1"},
+		"rm":           {"1"},
+		"forcerm":      {"1"},
+	})
+	if err == nil {
+		err = follow(response, cmp.Or[io.Writer](b.Output, io.Discard))
+	}
 	if err != nil {
 		return fmt.Errorf("building %q on podman: %w", b.Tag, s.diagnose(err))
 	}
 	return nil
-}
-
-// network is the name of a network other than the host's.
-func network(name string) string {
-	if name == "host" {
-		return ""
-	}
-	return name
 }
 
 // Images returns the images that have a name, sorted by it.
@@ -75,15 +72,9 @@ func (e *Engine) Images(ctx context.Context, spec sandbox.Spec) ([]container.Ima
 	if err != nil {
 		return nil, err
 	}
-	list, err := images.List(s.with(ctx), nil)
+	all, err := s.images(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("listing podman's images: %w", s.diagnose(err))
-	}
-	var all []container.Image
-	for _, i := range list {
-		for _, name := range i.RepoTags {
-			all = append(all, container.Image{Name: name, ID: i.ID, Size: i.Size, Created: time.Unix(i.Created, 0)})
-		}
 	}
 	container.SortImages(all)
 	return all, nil

@@ -3,6 +3,7 @@ package podman
 import (
 	"bytes"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -10,8 +11,6 @@ import (
 	"bridge/sandbox"
 	"bridge/sandbox/container"
 	"bridge/sandbox/enginetest"
-
-	"github.com/containers/podman/v5/pkg/bindings/images"
 )
 
 // TestBuild builds an image, sees it listed, and runs a sandbox on it.
@@ -32,7 +31,7 @@ func TestBuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer images.Remove(s.with(t.Context()), []string{tag}, nil)
+	defer s.do(t.Context(), http.MethodDelete, "/images/%s", tag, nil, nil, nil)
 	if !strings.Contains(said.String(), "RUN echo built") {
 		t.Errorf("the build says %q", said.String())
 	}

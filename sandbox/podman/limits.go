@@ -7,8 +7,6 @@ import (
 
 	"bridge/sandbox"
 	"bridge/sandbox/container"
-
-	"github.com/containers/podman/v5/libpod/define"
 )
 
 // A host is what decides how a service can hold limits.
@@ -19,7 +17,7 @@ type host struct {
 }
 
 // hostOf is the host as the service describes it.
-func hostOf(info *define.Info) host {
+func hostOf(info information) host {
 	h := info.Host
 	return host{rootless: h.Security.Rootless, v1: h.CgroupsVersion == "v1", controllers: h.CgroupControllers}
 }

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/containers/podman/v5/pkg/bindings/containers"
-
 	"bridge/sandbox"
 	"bridge/sandbox/container"
 	"bridge/sandbox/enginetest"
@@ -52,14 +50,13 @@ func owned(t testing.TB, owner string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := containers.List(s.with(ctx), new(containers.ListOptions).WithAll(true).
-		WithFilters(map[string][]string{"label": {container.OwnerLabel + "=" + owner}}))
+	all, err := s.list(ctx, container.OwnerLabel+"="+owner)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var names []string
 	for _, c := range all {
-		names = append(names, c.Names[0])
+		names = append(names, c.Name)
 	}
 	return names
 }
@@ -71,8 +68,7 @@ func removeContainer(t testing.TB, e enginetest.Engine, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = containers.Remove(s.with(t.Context()), name, new(containers.RemoveOptions).WithForce(true).WithTimeout(0))
-	if err != nil {
+	if err := s.remove(t.Context(), name); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -4,21 +4,25 @@ import (
 	"context"
 	"fmt"
 	"io"
-
-	"github.com/containers/podman/v5/pkg/bindings/images"
+	"net/http"
+	"net/url"
 )
 
 // pull has podman pull an image that it does not have.
 func pull(ctx context.Context, s *service, name string, progress io.Writer) error {
-	there, err := images.Exists(s.with(ctx), name, nil)
+	there, err := s.imageID(ctx, name)
 	if err != nil {
 		return fmt.Errorf("asking podman for the image %q: %w", name, s.diagnose(err))
 	}
-	if there {
+	if there != "" {
 		return nil
 	}
 	fmt.Fprintf(progress, "podman fetches the image %s\n", name)
-	if _, err := images.Pull(s.with(ctx), name, new(images.PullOptions).WithProgressWriter(progress)); err != nil {
+	response, err := s.ask(ctx, nil, nil, http.MethodPost, "/images/pull", "", url.Values{"reference": {name}})
+	if err == nil {
+		err = follow(response, progress)
+	}
+	if err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

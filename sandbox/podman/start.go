@@ -11,9 +11,6 @@ import (
 
 	"bridge/sandbox"
 	"bridge/sandbox/container"
-
-	"github.com/containers/podman/v5/pkg/bindings/containers"
-	"github.com/containers/podman/v5/pkg/bindings/images"
 )
 
 // Start makes a container, attaches to it and starts it. If one was prepared,
@@ -51,7 +48,7 @@ func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string, pr
 		return nil, ctx.Err()
 	}
 	// Not every version of podman says so by the status of its answer.
-	if there, unknown := images.Exists(s.with(ctx), image, nil); unknown == nil && !there {
+	if id, unknown := s.imageID(ctx, image); unknown == nil && id == "" {
 		return nil, container.MissingImage(Name, image, e.image)
 	}
 	return nil, fmt.Errorf("starting a container: %w", s.diagnose(err))
@@ -94,8 +91,8 @@ func (e *Engine) make(ctx context.Context, s *service, p *plan) (*box, error) {
 	if err := e.all.Add(b); err != nil {
 		return nil, err
 	}
-	created, err := containers.CreateWithSpec(s.with(ctx), p.spec, nil)
-	for _, w := range created.Warnings {
+	warnings, err := s.create(ctx, p.spec)
+	for _, w := range warnings {
 		e.log.Warn("podman warns about a sandbox", "text", w)
 	}
 	if err == nil {
@@ -114,7 +111,7 @@ func (e *Engine) make(ctx context.Context, s *service, p *plan) (*box, error) {
 // start starts a container that was made. One that does not start is taken
 // back before it returns.
 func (b *box) start(ctx context.Context, s *service) error {
-	err := containers.Start(s.with(ctx), b.Name(), nil)
+	err := s.start(ctx, b.Name())
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -141,11 +138,14 @@ func (e *Engine) makeWarm(ctx context.Context, spec sandbox.Spec, args []string)
 	if s.keeper == nil {
 		return nil, errors.New("no reaper reaches the service")
 	}
-	image, err := images.GetImage(s.with(ctx), name, nil)
+	image, err := s.imageID(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	p, err := e.plan(s, spec, image.ID, args)
+	if image == "" {
+		return nil, container.MissingImage(Name, name, e.image)
+	}
+	p, err := e.plan(s, spec, image, args)
 	if err != nil {
 		return nil, err
 	}
@@ -153,14 +153,14 @@ func (e *Engine) makeWarm(ctx context.Context, spec sandbox.Spec, args []string)
 	if err != nil {
 		return nil, err
 	}
-	b.image, b.service = image.ID, s
+	b.image, b.service = image, s
 	return b, nil
 }
 
 // current tells whether a warm container is what would be made now.
 func (b *box) current(ctx context.Context, s *service, name string) bool {
-	image, err := images.GetImage(s.with(ctx), name, nil)
-	return err == nil && image.ID == b.image && b.service == s && b.connected()
+	image, err := s.imageID(ctx, name)
+	return err == nil && image == b.image && b.service == s && b.connected()
 }
 
 // connected tells whether the wire of a container that was not started is

@@ -3,10 +3,11 @@
 #   make demo     see it work: needs Linux, Go and Python 3, nothing else
 #   make test     every test; what is absent is skipped, and said; nothing must be left behind
 #   make check    formatting, vet, static checks, the policies
-#   make docs     docs/policy.md, from the schema
+#   make docs     docs/policy.md, from the schema, and docs/commands.md, from the help
 #   make bench    the speed table, each figure beside its reference
 #   make build    bin/bridge
-#   make dist     dist/bridge-OS-ARCH for Linux, macOS and Windows
+#   make dist     dist/: archives and packages for Linux, macOS and Windows
+#   make image    images of the bridge itself, with Podman or Docker
 #   make peers    the npm programs that some tests speak with
 #   make clean    remove what the others made
 #
@@ -14,8 +15,11 @@
 
 GO      ?= go
 PYTHON  ?= python3
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# That of the tag, such as 1.2.3, or one made of the commit.
+VERSION ?= $(or $(patsubst v%,%,$(shell git describe --tags --exact-match --match 'v*' 2>/dev/null)),\
+	$(shell git log -1 --date=format:%Y%m%d --format=0.0.0-%cd.g%h 2>/dev/null),0.0.0)
 
+NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.48.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 DEMO_SERVER := github.com/modelcontextprotocol/go-sdk/examples/server/memory@v1.8.0
 
@@ -25,7 +29,7 @@ PEERS := testdata/npm/node_modules/.package-lock.json
 export CGO_ENABLED := 0
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test engines check docs bench dist peers clean
+.PHONY: build demo test engines check docs bench dist image peers clean
 
 build:
 	$(BUILD) -o bin/bridge .
@@ -81,15 +85,31 @@ check: build
 docs:
 	$(GO) run ./policy/manual >docs/policy.md.new
 	@mv docs/policy.md.new docs/policy.md
+	$(GO) run ./packaging -docs docs/commands.md
 
 bench: build
 	@$(GO) run ./harness/bench -bridge bin/bridge
 
-dist:
-	@for os in linux darwin windows; do for arch in amd64 arm64; do \
-		out=dist/bridge-$$os-$$arch; [ $$os != windows ] || out=$$out.exe; \
-		echo $$out; GOOS=$$os GOARCH=$$arch $(BUILD) -o $$out . || exit 1; \
-	done; done
+# Made by packaging, and by nfpm what it knows how to make. The same commit gives
+# the same bytes.
+OUT ?= dist
+dist: bin/tools/nfpm
+	$(GO) run ./packaging -out $(OUT) -version $(VERSION) -nfpm bin/tools/nfpm -time $$(git log -1 --format=%ct) $(DISTFLAGS)
+
+# The images of the bridge itself: bridge, the program alone, and bridge:full, with
+# Python and Node for MCP servers. The first of Podman and Docker that is there
+# makes them, or ENGINE; BASE is what the second is made of.
+ENGINE ?= $(firstword $(notdir $(shell command -v podman docker)))
+BASE   ?= debian:trixie-slim
+CERTS  ?= /etc/ssl/certs/ca-certificates.crt
+image:
+	@[ -d dist/image-$$($(GO) env GOARCH) ] || $(MAKE) --no-print-directory dist DISTFLAGS=-only=linux/$$($(GO) env GOARCH)
+	cp $(CERTS) dist/image-$$($(GO) env GOARCH)/ca-certificates.crt
+	$(ENGINE) build --network host --ulimit nofile=1024:1024 -t bridge:latest -f packaging/image/Containerfile dist/image-$$($(GO) env GOARCH)
+	$(ENGINE) build --network host --ulimit nofile=1024:1024 -t bridge:full --build-arg BASE=$(BASE) -f packaging/image/Containerfile.full dist/image-$$($(GO) env GOARCH)
+
+bin/tools/nfpm:
+	GOBIN=$(CURDIR)/bin/tools $(GO) install $(NFPM)
 
 clean:
 	rm -rf bin dist testdata/npm/node_modules

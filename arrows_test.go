@@ -34,7 +34,9 @@ var arrows = map[string][]string{
 	// Test and measure them, and are in no binary of ours.
 	"sandbox/enginetest": {"sandbox", "sandbox/reaper"},
 	"harness/project":    {"harness"},
-	"harness/bench":      {"policy", "sandbox", "sandbox/container", "sandbox/engines", "sandbox/native"},
+	// Makes what users install, of the commands' help among other things.
+	"packaging":     {"cli"},
+	"harness/bench": {"policy", "sandbox", "sandbox/container", "sandbox/engines", "sandbox/native"},
 }
 
 // ofEngine are the arrows of an engine that is not listed.
@@ -57,7 +59,7 @@ func mayImport(dir, inner string) bool {
 var confined = map[string][]string{
 	"cuelang.org/go":                    {"policy", "harness/standin"},
 	"github.com/mark3labs/mcp-go":       {"bridge", "upstream", "harness"},
-	"github.com/spf13/cobra":            {"cli"},
+	"github.com/spf13/cobra":            {"cli", "packaging"},
 	"github.com/rogpeppe/go-internal":   {"harness", "store"},
 	"github.com/elastic/go-seccomp-bpf": {"sandbox"},
 	"github.com/moby/moby":              {"sandbox/docker"},

@@ -15,7 +15,7 @@ import (
 // asked. The bridge's own guest image is built from the Containerfile.
 func Main(containerfile []byte) int {
 	stderr := onScreen(os.Stderr)
-	root := newRoot(containerfile)
+	root := Command(containerfile)
 	root.SetOut(onScreen(os.Stdout))
 	root.SetErr(stderr)
 	root.SetArgs(asGoTest(root, os.Args[1:]))
@@ -89,7 +89,8 @@ MCP_SERVERS_CONFIG is one more file of servers for profiles that discover
 Exit status: 0; 1 for a mistake in a policy, a profile or a sandbox that does not
 start; 2 for a mistake on the command line. bridge run exits as the code does.`
 
-func newRoot(containerfile []byte) *cobra.Command {
+// Command is the whole command line. The Containerfile is that of the guest's image.
+func Command(containerfile []byte) *cobra.Command {
 	root := newServe(containerfile)
 	root.Use = "bridge"
 	root.Short = "one MCP tool, run_python, for many MCP servers, under a policy"

@@ -101,6 +101,9 @@ func (c *choice) bridge(level slog.Level) (*bridge.Bridge, func(), error) {
 	}
 	_, scenario := c.standIns() // which looks at results piece by piece
 	b := bridge.New(bridge.Options{Setup: *setup, Version: version, Log: log, Reload: o.reload, State: folder, Structured: scenario})
+	if inContainer() {
+		go c.sayInside(setup.Profile, log)
+	}
 	return b, func() {
 		b.Close()
 		o.close()

@@ -73,7 +73,7 @@ func refusal(err error) error {
 		return fmt.Errorf("executing python %q in the sandbox: %s; name another interpreter with python: in the profile", path, failure.Text)
 	}
 	if filtered() {
-		return fmt.Errorf("making the sandbox: %w; bridge itself runs under a seccomp filter, as in a container, which may be why: run it outside, or use podman or docker", failure)
+		return fmt.Errorf("making the sandbox: %w; bridge itself runs under a seccomp filter, as in a container, which may be why: run it outside, or start the container with --security-opt seccomp=unconfined", failure)
 	}
 	return fmt.Errorf("making the sandbox: %w; use podman or docker", failure)
 }

@@ -32,6 +32,7 @@ type service struct {
 	place   place
 	conn    context.Context // carries the connection, as the bindings want it
 	host    host
+	apart   bool           // whether this process is in a container, and the service is not
 	keeper  *reaper.Keeper // nil for a service that a reaper cannot reach
 	rootful bool           // whether it was sought with leave to run as root
 }
@@ -56,7 +57,7 @@ func (j joined) Value(key any) any {
 }
 
 // local tells whether the service sees the files and the processes that we see.
-func (s *service) local() bool { return s.place.socket() != "" && !s.place.guest }
+func (s *service) local() bool { return s.place.socket() != "" && !s.place.guest && !s.apart }
 
 // close gives back the connections.
 func (s *service) close() {
@@ -67,7 +68,7 @@ func (s *service) close() {
 
 // allowed tells whether the spec lets this service be used.
 func (s *service) allowed(spec sandbox.Spec) error {
-	if s.host.rootless || spec.Rootful || os.Geteuid() == 0 || s.place.guest {
+	if s.host.rootless || spec.Rootful || os.Geteuid() == 0 && !s.apart || s.place.guest {
 		return nil
 	}
 	return fmt.Errorf("podman at %s runs as root, which the profile does not allow; set rootful: true in the profile, or start your own: systemctl --user start podman.socket", s.place.name)
@@ -200,6 +201,7 @@ func dial(ctx context.Context, p place) (*service, error) {
 
 // open connects, and tells whether it is a process of ours that listens.
 func open(ctx context.Context, p place) (s *service, near bool, err error) {
+	apart := false
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	// The bindings try three times, with pauses; that nobody listens is known
@@ -209,14 +211,14 @@ func open(ctx context.Context, p place) (s *service, near bool, err error) {
 		if err != nil {
 			return nil, false, cause(err)
 		}
-		near = ours(c)
+		near, apart = peer(c)
 		c.Close()
 	}
 	conn, err := bindings.NewConnectionWithOptions(ctx, p.options)
 	if err != nil {
 		return nil, false, cause(err)
 	}
-	return &service{place: p, conn: conn}, near, nil
+	return &service{place: p, conn: conn, apart: apart}, near, nil
 }
 
 // about asks the service about itself.

@@ -8,23 +8,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ours tells whether it is a process of our own user, and on this machine, that
-// listens at the other end of a Unix socket. From within a container the
-// machine's processes have no number.
-func ours(c net.Conn) bool {
+// peer tells of the process that listens at the other end of a Unix socket
+// whether it is of our own user, and whether this process is apart from it, as in
+// a container that was given the socket: there the machine's processes have no
+// number, and its files are other files.
+func peer(c net.Conn) (ours, apart bool) {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
-		return false
+		return false, false
 	}
 	raw, err := u.SyscallConn()
 	if err != nil {
-		return false
+		return false, false
 	}
-	var peer *unix.Ucred
-	if raw.Control(func(fd uintptr) { peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }) != nil || err != nil {
-		return false
+	var p *unix.Ucred
+	if raw.Control(func(fd uintptr) { p, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }) != nil || err != nil {
+		return false, false
 	}
-	return peer.Pid != 0 && int(peer.Uid) == os.Geteuid()
+	return p.Pid != 0 && int(p.Uid) == os.Geteuid(), p.Pid == 0
 }
 
 // ownHost is the host of a podman that runs as we do, where that is known

@@ -4,7 +4,6 @@ package podman
 
 import "net"
 
-// ours is false: podman runs in a virtual machine.
-func ours(net.Conn) bool { return false }
+func peer(net.Conn) (ours, apart bool) { return false, false }
 
 func ownHost() (h host, known bool) { return host{}, false }

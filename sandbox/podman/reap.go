@@ -51,7 +51,7 @@ func (e *Engine) own(ctx context.Context) (*service, error) {
 // seccomp is the path of the profile for a service that sees our files, ""
 // where podman's own has to do.
 func (s *service) seccomp() (string, error) {
-	if s.keeper == nil {
+	if s.keeper == nil || !s.local() {
 		return "", nil
 	}
 	text, err := container.Seccomp()

@@ -82,7 +82,7 @@ func run(in io.Reader, out io.WriteCloser) int {
 	a := answer{Socket: o.Socket}
 	say := json.NewEncoder(out)
 	if o.Folder != "" {
-		if a.Dir, err = os.MkdirTemp("", o.Folder); err != nil {
+		if a.Dir, err = os.MkdirTemp(folder(), o.Folder); err != nil {
 			say.Encode(answer{Error: err.Error()})
 			return 1
 		}
@@ -104,4 +104,14 @@ func run(in io.Reader, out io.WriteCloser) int {
 		o.obey()
 	}
 	return 0
+}
+
+// folder is where temporary folders are made. A socket's path has little room:
+// 108 bytes on Linux. In a folder that is too deep for one, /tmp has to do.
+func folder() string {
+	const most = 70
+	if dir := os.TempDir(); len(dir) <= most || runtime.GOOS == "windows" {
+		return dir
+	}
+	return "/tmp"
 }

@@ -16,13 +16,12 @@ import (
 // module is one whose code is in the binaries.
 type module struct {
 	Path, Version, Dir string
-	Sum                string // as go.sum has it
 }
 
-// modules are those of all targets, sorted by their path.
+// modules are those of all platforms, sorted by their path.
 func (r *release) modules() ([]module, error) {
 	found := map[string]module{}
-	for _, t := range r.targets {
+	for _, t := range platforms {
 		cmd := exec.Command("go", "list", "-deps", "-json=Module", ".")
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch)
 		cmd.Stderr = os.Stderr

@@ -43,6 +43,12 @@ type target struct {
 	binary   string // path
 }
 
+var platforms = []target{
+	{os: "linux", arch: "amd64"}, {os: "linux", arch: "arm64"},
+	{os: "darwin", arch: "amd64"}, {os: "darwin", arch: "arm64"},
+	{os: "windows", arch: "amd64"}, {os: "windows", arch: "arm64"},
+}
+
 // program is the name of the binary on the platform.
 func (t target) program() string {
 	if t.os == "windows" {
@@ -82,11 +88,9 @@ func (r *release) make(only string) error {
 	if err := os.MkdirAll(filepath.Join(r.out, "bin"), 0o755); err != nil {
 		return err
 	}
-	for _, system := range []string{"linux", "darwin", "windows"} {
-		for _, arch := range []string{"amd64", "arm64"} {
-			if only == "" || slices.Contains(strings.Split(only, ","), system+"/"+arch) {
-				r.targets = append(r.targets, target{os: system, arch: arch})
-			}
+	for _, t := range platforms {
+		if only == "" || slices.Contains(strings.Split(only, ","), t.os+"/"+t.arch) {
+			r.targets = append(r.targets, t)
 		}
 	}
 	for i := range r.targets {

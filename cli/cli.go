@@ -109,6 +109,6 @@ func Command(containerfile []byte) *cobra.Command {
 	root.PersistentFlags().String(standInFlag, "", "the servers of the profile are those that stand in for them in the folder `DIR`")
 	root.PersistentFlags().MarkHidden(standInFlag)
 	root.AddCommand(newServe(containerfile), newRun(containerfile), newVet(), newExplain(), newInit(), newTest(), newDoctor(containerfile),
-		newImage(containerfile), newLogin(), newReplay(), newSchema(), newVersion(), newStandIn())
+		newImage(containerfile), newLogin(), newReplay(), newAuditLog(), newSchema(), newVersion(), newStandIn())
 	return root
 }

@@ -27,20 +27,44 @@ import (
 // newInit is `bridge init`: it writes a policy to begin with.
 func newInit() *cobra.Command {
 	var i initial
+	var r registration
+	var c choice
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "write a policy for the servers that other clients have",
+		Short: "write a policy for the servers that other clients have, and put the bridge in front of them",
 		Long: `Init looks for servers in the configurations of the other MCP clients on this
 machine, starts them, and writes a policy with their definitions and with their
 tools as they are now: those that their servers call read-only are allowed, and the
 others are commented out. The policy holds without those configurations.
 
 Values that may be secret are not copied: "${NAME}" stands for each, which is a
-variable of the bridge's environment to be set, and a comment says which.`,
+variable of the bridge's environment to be set, and a comment says which.
+
+With --client it shows how that client's configuration is to be changed: the
+bridge is added, with the profile, and the servers that the policy defines are taken
+out, since the agent could call them past the policy. --write makes the change, and
+--undo puts it back.`,
 		Example: `  bridge init
-  bridge init --profile mine -o ~/.config/bridge/policies/mine.cue`,
+  bridge init --profile mine -o ~/.config/bridge/policies/mine.cue
+  bridge init --client claude-code --profile mine --write
+  bridge init --client claude-code --undo`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if r.client == "" && (r.write || r.undo || len(c.policies) > 0) {
+				return usagef("--write, --undo and --policies are for --client")
+			}
+			if r.client != "" {
+				if i.file != "" || i.force {
+					return usagef("-o and --force are for a policy; --client is for a client")
+				}
+				if r.write && r.undo {
+					return usagef("--write or --undo, not both")
+				}
+				if cmd.Flags().Changed("profile") {
+					c.profile = i.profile
+				}
+				return r.run(&c, cmd.OutOrStdout())
+			}
 			ctx, stop := signals()
 			defer stop()
 			if i.file == "" {
@@ -57,6 +81,8 @@ variable of the bridge's environment to be set, and a comment says which.`,
 	cmd.Flags().StringVar(&i.profile, "profile", "mine", "the `NAME` of the profile to write")
 	cmd.Flags().StringVarP(&i.file, "output", "o", "", "write to `FILE` rather than to stdout")
 	cmd.Flags().BoolVar(&i.force, "force", false, "write over the file, if it is there")
+	cmd.Flags().StringArrayVar(&c.policies, "policies", nil, "with --client: a policy file or a folder of them, at `PATH` (repeatable)")
+	r.flags(cmd)
 	return cmd
 }
 

@@ -37,6 +37,8 @@ type Options struct {
 	// AllowSelf keeps entries that start the bridge itself, which are otherwise
 	// left out.
 	AllowSelf bool
+
+	texts map[string][]byte // in the place of what files have, by their paths
 }
 
 // Pos is a place in a file. Line and Col begin at 1, and are 0 where they are

@@ -86,9 +86,9 @@ func TestReadmePolicy(t *testing.T) {
 	}
 }
 
-// TestReadmeConfigs parses the configurations that the README asks to paste.
+// TestReadmeConfigs parses the configurations that are to be pasted.
 func TestReadmeConfigs(t *testing.T) {
-	for _, text := range blocks(t, "json") {
+	for _, text := range blocksOf(t, "docs/connect.md", "json") {
 		if !json.Valid([]byte(text)) {
 			t.Errorf("not JSON:\n%s", text)
 		}

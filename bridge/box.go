@@ -148,7 +148,7 @@ func (b *box) open() *opening {
 
 func (b *box) start(engine sandbox.Engine, spec sandbox.Spec, progress startProgress) (*sandbox.Session, error) {
 	limit := startTimeout
-	if spec.Pull {
+	if spec.Pull || !spec.Packages.None() {
 		limit = pullTimeout
 	}
 	ctx, cancel := context.WithTimeout(b.ctx, limit)

@@ -192,12 +192,14 @@ func (c *imageChoice) list(stdout, stderr io.Writer) error {
 			without = append(without, e.Name())
 		}
 		for _, im := range images {
-			if !strings.HasPrefix(im.Name, container.Repository+":") {
-				continue
-			}
 			use := "another version's"
-			if im.Name == c.ownImage() {
+			switch {
+			case im.Name == c.ownImage():
 				use = "this bridge's"
+			case strings.HasPrefix(im.Name, container.Layers+":"):
+				use = "packages of a profile"
+			case !strings.HasPrefix(im.Name, container.Repository+":"):
+				continue
 			}
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", im.Name, e.Name(), decimal(im.Size), im.Created.Format(time.DateOnly), use)
 		}

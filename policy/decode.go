@@ -144,6 +144,8 @@ func (e *evaluator) profile(name string, s setting, servers map[string]definitio
 		Python:      s.field("python").text(),
 		Image:       s.field("image").text(),
 		Pull:        s.field("pull").text() == "missing",
+		Packages:    s.field("packages").texts(),
+		Require:     s.field("requirements").text(),
 		Rootful:     s.field("rootful").truth(),
 		User:        withGroup(s.field("user").text()),
 		Security:    s.field("security").texts(),

@@ -187,7 +187,7 @@ func TestFiles(t *testing.T) {
 		{"team/", "team/b.cue" + mistake},
 		{"./team", "./team/b.cue" + mistake},
 		{dir + "/team", dir + "/team/b.cue" + mistake},
-		{"bad.cue team", "bad.cue:1:14: profiles.a.x: unknown field; fields: audit, bytes, calls, description, discover, engine, format, image, limits, memory, mounts, output, parallel, pull, python, rootful, security, servers, session, state, timeout, user\nteam/b.cue" + mistake},
+		{"bad.cue team", "bad.cue:1:14: profiles.a.x: unknown field; fields: audit, bytes, calls, description, discover, engine, format, image, limits, memory, mounts, output, packages, parallel, pull, python, requirements, rootful, security, servers, session, state, timeout, user\nteam/b.cue" + mistake},
 		{"none.cue empty team", "none.cue: no such file or folder\nempty: no .cue file in this folder"},
 		{"big.cue", "big.cue: larger than 1048576 bytes, the most a policy file may have"},
 		{os.DevNull, os.DevNull + ": not a regular file"},

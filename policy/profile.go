@@ -94,6 +94,8 @@ type Profile struct {
 	Python      string   // for native: path of the sandbox's Python, or "" for the machine's python3
 	Image       string   // for podman and docker: the image, or "" for the bridge's own
 	Pull        bool     // for podman and docker: whether an image that is missing is fetched
+	Packages    []string // of Python, to install
+	Require     string   // path of a file of more packages, which may begin with ~/, or ""
 	Rootful     bool     // whether an engine that runs as root may be used
 	User        string   // for podman and docker: numbers of the user and the group, as 65534:65534
 	Security    []string // for podman and docker: security options to add

@@ -108,7 +108,7 @@ func wantsOfProfile(path []string, text string) string {
 	switch n := len(path); {
 	case n == 3 && at == "mounts", n == 2 && at == "memory":
 		at = path[n-1]
-	case n != 1 && at != "security" && at != "discover":
+	case n != 1 && at != "security" && at != "discover" && at != "packages":
 		return ""
 	}
 	switch at {
@@ -116,6 +116,10 @@ func wantsOfProfile(path []string, text string) string {
 		return fmt.Sprintf("unknown engine %q; engines: %s%s", text, strings.Join(schemaEngines().names, ", "), DidYouMean(text, schemaEngines().names))
 	case "image":
 		return fmt.Sprintf("invalid image %q: a name such as localhost/team/python:3, in lower case, or with a digest, name@sha256:<64 hexadecimal digits>", text)
+	case "packages":
+		return fmt.Sprintf("invalid package %q: a name of PyPI, with extras and versions if they matter, such as pandas or matplotlib>=3.9,<4", text)
+	case "requirements":
+		return fmt.Sprintf("invalid requirements %q: the path of a file that begins with / or ~/", text)
 	case "user":
 		return fmt.Sprintf("invalid user %q: the number of one that is not root, such as 65534, or with that of its group 65534:65534", text)
 	case "security":

@@ -37,7 +37,7 @@ team.cue:2:43: profiles.x.servers.github.tools.get.descripton: unknown field; di
 		{"unknown in a pattern", servers + "profiles: x: servers: github: tools: [=~\"^get_\"]: when: \"d\"\n", `
 team.cue:2:51: profiles.x.servers.github.tools[=~"^get_"].when: unknown field; fields: args, bytes, calls, confirm, description, destructive, idempotent, openWorld, readOnly, result, sha256, sum, timeout`},
 		{"a pattern where names are fixed", "profiles: x: [_]: 5\n", `
-team.cue:1:14: profiles.x[_]: the names of the fields here are fixed; fields: audit, bytes, calls, description, discover, engine, format, image, limits, memory, mounts, output, parallel, pull, python, rootful, security, servers, session, state, timeout, user`},
+team.cue:1:14: profiles.x[_]: the names of the fields here are fixed; fields: audit, bytes, calls, description, discover, engine, format, image, limits, memory, mounts, output, packages, parallel, pull, python, requirements, rootful, security, servers, session, state, timeout, user`},
 
 		{"rules for arguments that nothing matches", "import \"strings\"\n" + servers + `profiles: x: servers: github: tools: {
 	a: args: {n: >5 & <3, m?: >5 & <3, never?: _|_, s!: string & 1}

@@ -20,6 +20,8 @@ type Spec struct {
 	Limits Limits
 	Mounts []Mount
 
+	Packages Packages // beside those that the interpreter, or the image, has
+
 	Image    string // of a container engine, by name or digest; "" is the bridge's own
 	Pull     bool   // whether a container engine fetches an Image that it does not have
 	Rootful  bool   // whether a container engine that runs as root may be used

@@ -65,6 +65,10 @@ func (e *Engine) Ready(ctx context.Context, spec sandbox.Spec) error {
 // Start makes a container, or takes the one that was prepared, and returns when
 // its Python is being executed.
 func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string, progress io.Writer) (sandbox.Sandbox, error) {
+	spec, err := container.Layered(ctx, e, Name, spec, e.options.Image, progress)
+	if err != nil {
+		return nil, err
+	}
 	p, err := e.plan(ctx, spec)
 	if missing := (*absent)(nil); spec.Pull && errors.As(err, &missing) {
 		if err := missing.pull(ctx, progress); err != nil {

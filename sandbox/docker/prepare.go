@@ -3,8 +3,10 @@ package docker
 import (
 	"context"
 	"errors"
+	"io"
 
 	"bridge/sandbox"
+	"bridge/sandbox/container"
 
 	"github.com/moby/moby/client"
 )
@@ -13,6 +15,10 @@ import (
 // There is none on a daemon that no reaper reaches, where a container that was
 // never started would outlive a bridge that is killed.
 func (e *Engine) Prepare(ctx context.Context, spec sandbox.Spec, args []string) error {
+	spec, err := container.Layered(ctx, e, Name, spec, e.options.Image, io.Discard)
+	if err != nil {
+		return err
+	}
 	return e.all.Prepare(ctx, spec, args, func(ctx context.Context) (*box, error) { return e.makeWarm(ctx, spec, args) })
 }
 

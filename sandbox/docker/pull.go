@@ -6,8 +6,10 @@ import (
 	"io"
 	"strings"
 
+	"bridge/sandbox"
 	"bridge/sandbox/container"
 
+	cerrdefs "github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
 )
 
@@ -19,6 +21,31 @@ type absent struct {
 
 func (a *absent) Error() string {
 	return container.MissingImage(Name, a.name, "").Error()
+}
+
+// ImageID is the id of the image of a name, "" if there is none.
+func (e *Engine) ImageID(ctx context.Context, _ sandbox.Spec, name string) (string, error) {
+	d, err := e.connect(ctx)
+	if err != nil {
+		return "", err
+	}
+	image, err := d.client.ImageInspect(ctx, name)
+	if cerrdefs.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", d.silent(ctx, err)
+	}
+	return image.ID, nil
+}
+
+// Fetch pulls an image.
+func (e *Engine) Fetch(ctx context.Context, _ sandbox.Spec, name string, progress io.Writer) error {
+	d, err := e.connect(ctx)
+	if err != nil {
+		return err
+	}
+	return (&absent{d, name}).pull(ctx, progress)
 }
 
 // pull has the daemon pull it.

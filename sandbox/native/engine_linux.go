@@ -37,7 +37,7 @@ func (e *Engine) Name() string { return Name }
 // Ready starts a sandbox, sees its Python run and ends it again: nothing less
 // tells whether the kernel and what guards it will let one be made.
 func (e *Engine) Ready(ctx context.Context, spec sandbox.Spec) error {
-	box, err := e.Start(ctx, spec, []string{"-I", "-c", ""}, io.Discard)
+	box, err := e.begin(ctx, spec, []string{"-I", "-c", ""}, false, io.Discard)
 	if err != nil {
 		return err
 	}
@@ -54,14 +54,19 @@ func (e *Engine) Ready(ctx context.Context, spec sandbox.Spec) error {
 }
 
 // Start makes a sandbox and returns when its Python is being executed.
-func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string, _ io.Writer) (sandbox.Sandbox, error) {
+func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string, progress io.Writer) (sandbox.Sandbox, error) {
+	return e.begin(ctx, spec, args, true, progress)
+}
+
+// begin is Start. It can be told to install nothing.
+func (e *Engine) begin(ctx context.Context, spec sandbox.Spec, args []string, mayInstall bool, progress io.Writer) (sandbox.Sandbox, error) {
 	if err := supported(); err != nil {
 		return nil, err
 	}
 	if err := fit(spec); err != nil {
 		return nil, err
 	}
-	py, err := e.pythons.find(ctx, spec.Python)
+	py, err := e.withPackages(ctx, spec, mayInstall, progress)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,10 @@ import (
 // Start makes a container, attaches to it and starts it. If one was prepared,
 // it is only started.
 func (e *Engine) Start(ctx context.Context, spec sandbox.Spec, args []string, progress io.Writer) (sandbox.Sandbox, error) {
+	spec, err := container.Layered(ctx, e, Name, spec, e.image, progress)
+	if err != nil {
+		return nil, err
+	}
 	s, image, err := e.may(ctx, spec)
 	if err != nil {
 		return nil, err
@@ -127,6 +131,10 @@ func (b *box) start(ctx context.Context, s *service) error {
 // There is none on a service that no reaper reaches, where a container that was
 // never started would outlive a bridge that is killed.
 func (e *Engine) Prepare(ctx context.Context, spec sandbox.Spec, args []string) error {
+	spec, err := container.Layered(ctx, e, Name, spec, e.image, io.Discard)
+	if err != nil {
+		return err
+	}
 	return e.all.Prepare(ctx, spec, args, func(ctx context.Context) (*box, error) { return e.makeWarm(ctx, spec, args) })
 }
 

@@ -31,6 +31,7 @@ profiles: p: servers: s: tools: {
 	[=~"_x$"]: args: {id!: >0, q?: string}
 	get_me: args: {id: <10}
 	both: args: {a!: int, ...} | {b!: int, ...}
+	near: args: {a?: <1, b?: !=5, c?: >0, d?: !=9007199254740992, e?: <=0.1, f?: [...<1], g?: {h?: <1}, i?: int & <10000000000000000}
 	dyn: args: {kind: string, if kind == "x" {must: 1}}
 }
 `
@@ -52,6 +53,17 @@ func TestCheckArgs(t *testing.T) {
 		{"issue", `{"repo": "acme/x", "title": "t", "REPO": "evil/x"}`, `7:2 args.REPO: some servers would take it for repo: they differ in upper and lower case alone`},
 		{"issue", `{"repo": "acme/x", "title": "t", "State": "evil/x"}`, `7:2 args.State: some servers would take it for state: they differ in upper and lower case alone`},
 		{"issue", `{"repo": "acme/x", "title": "t", "other": {"a": [1, 2.50, -0, 12345678901234567890123]}}`, `{"repo":"acme/x","title":"t","other":{"a":[1,2.50,0,12345678901234567890123]}}`},
+		// What a double does not hold is another number to a server.
+		{"near", `{"a": 0.99999999999999999999}`, `23:15 args.a: is not <1, as servers read it, which round it to a double`},
+		{"near", `{"b": 5.00000000000000000000000000001}`, `23:23 args.b: is not !=5, as servers read it, which round it to a double`},
+		{"near", `{"c": 1e-399}`, `23:32 args.c: is not >0, as servers read it, which round it to a double`},
+		{"near", `{"d": 9007199254740993}`, `23:40 args.d: is not !=9007199254740992, as servers read it, which round it to a double`},
+		{"near", `{"f": [0.5, 0.99999999999999999999]}`, `23:83 args.f[1]: is not <1, as servers read it, which round it to a double`},
+		{"near", `{"g": {"h": 0.99999999999999999999}}`, `23:93 args.g.h: is not <1, as servers read it, which round it to a double`},
+		{"near", `{"i": 9999999999999999}`, `23:112 args.i: is not <10000000000000000, as servers read it, which round it to a double`},
+		{"near", `{"a": 0.99999999999999, "d": 9007199254740991, "e": 0.1, "i": 123456789012345}`, `{"a":0.99999999999999,"d":9007199254740991,"e":0.1,"i":123456789012345}`},
+		{"near", `{"e": 0.1000000000000000055511151231257827}`, `23:64 args.e: is not <=0.1`},
+		{"near", `{"a": 1e-20}`, `{"a":1e-20}`},
 		{"closed", `{"repo": "acme/x", "titel": "t"}`, `8:10 args.titel: not allowed; did you mean title?`},
 		{"closed", `{"repo": "acme/x", "z": "t"}`, `8:10 args.z: not allowed; the rule has repo, title`},
 		{"def", `{"repo": "acme/x", "z": "t"}`, `9:7 args.z: not allowed; the rule has repo`},
@@ -97,7 +109,7 @@ func TestCheckArgs(t *testing.T) {
 		{"get_me", `{"id": "11"}`, `19:22 args.id: a string, and the rule wants int`},
 		{"both", `{"a": 1, "b": 2}`, `{"a":1,"b":2}`},
 		{"dyn", `{"kind": "y"}`, `{"kind":"y"}`},
-		{"dyn", `{"kind": "x"}`, `23:44 args.must: missing; a rule adds nothing to what is sent`},
+		{"dyn", `{"kind": "x"}`, `24:44 args.must: missing; a rule adds nothing to what is sent`},
 		{"dyn", `{"kind": "x", "must": 1}`, `{"kind":"x","must":1}`},
 		{"both", `{"a": 1}`, `22:2 args: fits one of the rule's alternatives without ruling out the others, which need close(), or a field that tells them apart`},
 	} {

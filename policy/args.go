@@ -76,11 +76,25 @@ func (r *argsRule) check(args strictjson.Object, sent []byte) (bad *mismatch) {
 	if !c.labels.assign(args) {
 		return &mismatch{text: fmt.Sprintf("more names than fit in %d MiB, which CUE keeps; restart the bridge", maxKept>>20)}
 	}
-	both := r.unify(c.encoded(args))
+	if bad := c.holds(args); bad != nil {
+		return bad
+	}
+	if read, other := asDoubles(args); other {
+		if bad := c.holds(read.(strictjson.Object)); bad != nil {
+			bad.text += ", as servers read it, which round it to a double"
+			return bad
+		}
+	}
+	return nil
+}
+
+// holds holds the rule against values.
+func (c argsCheck) holds(args strictjson.Object) *mismatch {
+	both := c.unify(c.encoded(args))
 	if err := both.Validate(cue.Concrete(true), cue.Final()); err != nil {
 		return c.diagnose(both, args)
 	}
-	if !r.fills && !c.labels.alike(args) {
+	if !c.fills && !c.labels.alike(args) {
 		return nil // which is so of most rules and calls, and takes no further look
 	}
 	return c.added(both, args, nil)

@@ -112,6 +112,7 @@ type callRecord struct {
 	Rule          string          `json:"rule,omitempty"`     // its place
 	Outcome       string          `json:"outcome"`            // as in Call.State
 	Error         string          `json:"error,omitempty"`    // its kind, as code is told
+	Confirmed     *confirmation   `json:"confirmed,omitempty"`
 	ArgumentBytes int             `json:"argumentBytes"`
 	ResultBytes   int             `json:"resultBytes"`
 	Arguments     json.RawMessage `json:"arguments,omitempty"` // if the profile wants them
@@ -249,7 +250,7 @@ func (e *entry) repeats(kind unsent) bool {
 func (e *entry) record(a *attempt) callRecord {
 	record := callRecord{
 		head: e.head, Call: a.number, Server: clip(a.server.Name), Tool: clip(a.tool), Resource: a.uri, Decision: "allow", Outcome: a.state,
-		ArgumentBytes: len(a.args), ResultBytes: a.bytes,
+		ArgumentBytes: len(a.args), ResultBytes: a.bytes, Confirmed: a.confirmation,
 	}
 	record.Kind, record.Time, record.Seconds = "call", a.began, time.Since(a.began).Seconds()
 	var refused *sandbox.Error

@@ -30,6 +30,8 @@ type attempt struct {
 	denied error     // the policy's own word, if it denied it
 	number int       // in the audit log, if it was written down before it was sent
 
+	confirmation *confirmation // nil if no person was shown it
+
 	set func(state string) // notes it in the run's record, too
 }
 
@@ -117,7 +119,8 @@ func (g *gate) try(ctx context.Context, run *run, a *attempt) (json.RawMessage, 
 		}
 	}()
 	if a.rule.Confirm {
-		if err := run.confirmer.confirm(ctx, Question{Server: s.Name, Tool: tool, Rule: a.rule.Pos}, a.args); err != nil {
+		a.confirmation, err = run.confirmer.confirm(ctx, Question{Server: s.Name, Tool: tool, Rule: a.rule.Pos}, a.args)
+		if err != nil {
 			return nil, refuse("policy", "%s (%s): %v", g.denied(run, a), a.rule.Pos, err)
 		}
 	}

@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -25,7 +26,7 @@ func TestPersonWhoDoesNotAnswerIsNotAskedAgain(t *testing.T) {
 	})
 	c.patience = time.Millisecond
 	for _, tool := range []string{"a", "b", "a"} {
-		err := c.confirm(ctx, Question{Server: "s", Tool: tool}, json.RawMessage("{}"))
+		_, err := c.confirm(ctx, Question{Server: "s", Tool: tool}, json.RawMessage("{}"))
 		if want := "nobody answered within 1ms, and nobody is asked again in this run"; err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %q", tool, err, want)
 		}
@@ -63,7 +64,7 @@ func TestEveryCallIsShownOnce(t *testing.T) {
 		args, _ := json.Marshal(i)
 		calls.Go(func() {
 			time.Sleep(time.Duration(i) * time.Millisecond)
-			if err := c.confirm(ctx, Question{Server: "s", Tool: string("abc"[i%3])}, args); err != nil {
+			if _, err := c.confirm(ctx, Question{Server: "s", Tool: string("abc"[i%3])}, args); err != nil {
 				t.Errorf("%d: %v", i, err)
 			}
 		})
@@ -95,12 +96,62 @@ func TestClockStandsStillWhileAPersonIsAsked(t *testing.T) {
 	}
 }
 
-func TestQuestionShowsWhatItCan(t *testing.T) {
+// All that is approved is shown in full, in as many questions as it takes.
+func TestQuestionShowsAll(t *testing.T) {
+	long := json.RawMessage(`"` + strings.Repeat("x", maxShown-2) + `"`)
 	q := Question{Server: "s", Tool: "t", Calls: []json.RawMessage{
-		json.RawMessage("{\"a\":\"\u202egnp.exe\"}"), json.RawMessage(`"` + strings.Repeat("x", maxShown) + `"`), json.RawMessage(`3`),
+		json.RawMessage("{\"a\":\"\u202egnp.exe\"}"), long, json.RawMessage(`3`), json.RawMessage(`4`),
 	}}
-	want := "Allow 3 calls of s.t with these arguments?\n" + `{"a":"\u202egnp.exe"}` + "\nand 2 more calls, whose arguments are not shown\nThe rule is at ."
-	if got := q.Text(); got != want {
-		t.Errorf("got  %q\nwant %q", got, want)
+	var texts []string
+	for _, part := range q.parts() {
+		texts = append(texts, part.Text())
+	}
+	want := []string{
+		"Allow a call of s.t with these arguments?\n" + `{"a":"\u202egnp.exe"}` + "\nThe rule is at .",
+		"Allow a call of s.t with these arguments?\n" + string(long) + "\nThe rule is at .",
+		"Allow 2 calls of s.t with these arguments?\n3\n4\nThe rule is at .",
+	}
+	if !slices.Equal(texts, want) {
+		t.Errorf("got  %q\nwant %q", texts, want)
+	}
+	asked := 0
+	c, ctx := asking(t, func(context.Context, Question) (Answer, error) { asked++; return Once, nil })
+	// Escapes count as they are shown.
+	for _, args := range []string{`"` + strings.Repeat("x", maxShown-1) + `"`, `"` + strings.Repeat("\u202e", maxShown/6+1) + `"`} {
+		if _, err := c.confirm(ctx, q, json.RawMessage(args)); err == nil || !strings.Contains(err.Error(), "and a question shows at most 8000") {
+			t.Errorf("too large to be shown: %v", err)
+		}
+	}
+	if asked > 0 {
+		t.Error("asked about what cannot be shown")
+	}
+}
+
+// A part that is denied denies those that come after it, and none before.
+func TestPartThatIsDenied(t *testing.T) {
+	asked := 0
+	c, ctx := asking(t, func(context.Context, Question) (Answer, error) {
+		asked++
+		return []Answer{Once, Deny}[asked-1], nil
+	})
+	var calls sync.WaitGroup
+	var mu sync.Mutex
+	allowed := 0
+	for range 3 {
+		calls.Go(func() {
+			seen, err := c.confirm(ctx, Question{Server: "s", Tool: "t"}, json.RawMessage(`"`+strings.Repeat("x", 5000)+`"`))
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				allowed++
+				if seen.Answer != "once" || len(seen.SHA256) != 64 {
+					t.Errorf("%+v", seen)
+				}
+			}
+		})
+	}
+	calls.Wait()
+	if asked != 2 || allowed != 1 {
+		t.Errorf("asked %d times, %d allowed", asked, allowed)
 	}
 }

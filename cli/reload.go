@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"bridge/bridge"
@@ -67,7 +68,7 @@ func (o *origin) state() string {
 			fmt.Fprintf(&b, "%q %v\n", path, err)
 			return
 		}
-		fmt.Fprintf(&b, "%q %d %d %v\n", path, st.Size(), st.ModTime().UnixNano(), st.Mode())
+		fmt.Fprintf(&b, "%q %d %d %v %s\n", path, st.Size(), st.ModTime().UnixNano(), st.Mode(), identity(st))
 	}
 	for _, path := range o.choice.paths() {
 		st, err := os.Stat(path)
@@ -82,6 +83,23 @@ func (o *origin) state() string {
 		}
 	}
 	return b.String()
+}
+
+// identity tells a file from another of its size and time, as package managers
+// and links make them: by its number and the time of its last change, where the
+// system has them.
+func identity(st fs.FileInfo) string {
+	var all []string
+	is := reflect.Indirect(reflect.ValueOf(st.Sys()))
+	for _, name := range []string{"Dev", "Ino", "Ctim", "Ctimespec"} {
+		if is.Kind() != reflect.Struct {
+			break
+		}
+		if field := is.FieldByName(name); field.IsValid() {
+			all = append(all, fmt.Sprint(field.Interface()))
+		}
+	}
+	return strings.Join(all, " ")
 }
 
 // close ends the engines.

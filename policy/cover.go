@@ -126,3 +126,8 @@ func matchesNothing(expr string) bool {
 	}
 	return true
 }
+
+// isAnything reports whether the expression is .*
+func isAnything(re *resyntax.Regexp) bool {
+	return re.Op == resyntax.OpStar && (re.Sub[0].Op == resyntax.OpAnyChar || re.Sub[0].Op == resyntax.OpAnyCharNotNL)
+}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/bits"
 	"regexp"
-	resyntax "regexp/syntax"
 	"slices"
 	"strings"
 
@@ -172,49 +171,13 @@ func (e *evaluator) pattern(names cue.Value) pattern {
 		if p.re, err = regexp.Compile(expr); err != nil {
 			break
 		}
-		p.text = regexpText(expr, p.text)
 		return p
 	case op == cue.NoOp && (p.text == "_" || p.text == "string"):
-		p.any, p.text = true, "*"
+		p.any = true
 		return p
 	}
 	p.cue = names
 	return p
-}
-
-// regexpText is how a denial shows a regular expression: like a file pattern if
-// it is a plain beginning, middle, or end.
-func regexpText(expr, written string) string {
-	re, err := resyntax.Parse(expr, resyntax.Perl)
-	if err != nil {
-		return written
-	}
-	parts := []*resyntax.Regexp{re}
-	if re.Op == resyntax.OpConcat {
-		parts = re.Sub
-	}
-	before, after := "*", "*"
-	if parts[0].Op == resyntax.OpBeginText {
-		before, parts = "", parts[1:]
-	}
-	if n := len(parts); n > 0 && parts[n-1].Op == resyntax.OpEndText {
-		after, parts = "", parts[:n-1]
-	}
-	if len(parts) > 0 && isAnything(parts[0]) {
-		before, parts = "*", parts[1:]
-	}
-	if n := len(parts); n > 0 && isAnything(parts[n-1]) {
-		after, parts = "*", parts[:n-1]
-	}
-	if len(parts) != 1 || parts[0].Op != resyntax.OpLiteral || parts[0].Flags&resyntax.FoldCase != 0 {
-		return written
-	}
-	return before + string(parts[0].Rune) + after
-}
-
-// isAnything reports whether the expression is .*
-func isAnything(re *resyntax.Regexp) bool {
-	return re.Op == resyntax.OpStar && (re.Sub[0].Op == resyntax.OpAnyChar || re.Sub[0].Op == resyntax.OpAnyCharNotNL)
 }
 
 // maxPatterns bounds the patterns of one server's tools.

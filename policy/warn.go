@@ -21,6 +21,9 @@ func (p *Policy) Warnings() []Error {
 	for name, v := range fields(w.user, "profiles") {
 		w.profile(name, setting{v, of(of(w.defaults, "profiles"), name)})
 	}
+	for names, v := range patterns(lookup(w.user, "profiles")) {
+		w.everywhere(names, v)
+	}
 	for name := range fields(w.user, "servers") {
 		w.server(name, all.field("servers").field(name))
 	}
@@ -45,6 +48,33 @@ func (w *warner) warn(at Pos, path []string, format string, args ...any) {
 		at = w.nearest(path)
 	}
 	w.list = append(w.list, Error{Pos: at, Path: pathString(path), Message: fmt.Sprintf(format, args...)})
+}
+
+// everywhere finds rules under a pattern of profiles: meant to restrict, they also
+// allow, in profiles that did not.
+func (w *warner) everywhere(names, v cue.Value) {
+	pattern := w.pattern(names)
+	path := []string{"profiles", pattern.written, "servers"}
+	grants := func(server string, tools cue.Value) {
+		at := append(slices.Clip(path), server, "tools")
+		say := func(pos Pos, name string) {
+			w.warn(pos, append(slices.Clip(at), name), "this allows the tool in every profile that %s matches, also where no other rule does", pattern.written)
+		}
+		for name, rule := range fields(tools) {
+			say(w.posOf(rule), name)
+		}
+		for tool := range patterns(tools) {
+			p := w.pattern(tool)
+			say(p.Pos, p.written)
+		}
+	}
+	servers := lookup(v, "servers")
+	for server, m := range fields(servers) {
+		grants(server, lookup(m, "tools"))
+	}
+	for server, m := range patterns(servers) {
+		grants(w.pattern(server).written, lookup(m, "tools"))
+	}
 }
 
 // server finds servers that nothing uses, and timeouts that no run reaches.
@@ -151,6 +181,10 @@ func (w *warner) mount(server string, v cue.Value, path []string, profile settin
 // table goes on to the rules of a server's tools, or resources.
 func (w *warner) table(server string, m *mount, tools cue.Value, path []string, profile setting) {
 	for name, rule := range m.names {
+		if path[len(path)-1] == "tools" && strings.ContainsAny(name, "*?") {
+			w.warn(w.posOf(toolValue(tools, name)), append(slices.Clip(path), name),
+				"it is the name of one tool, and no pattern: that is a regular expression in brackets, such as [=~%q]", "^"+strings.Trim(name, "*?"))
+		}
 		w.rule(server, rule, toolValue(tools, name), append(slices.Clip(path), name), profile)
 	}
 	for _, p := range m.patterns {

@@ -52,6 +52,15 @@ team.cue:5:18: profiles.x.calls.perRun: 10 is more than perSession, which is 5
 team.cue:8:32: profiles.x.servers.github.calls.parallel: 9 is more than the profile's parallel, which is 8
 team.cue:9:32: profiles.x.servers.github.tools.pay.bytes.perRun: 2048 is more than perSession, which is 1024
 team.cue:9:77: profiles.x.servers.github.tools.pay.sum.amount.perRun: 2.5 is more than perSession, which is 2`},
+		{"what allows more than is meant", both + `profiles: {
+	[_]: servers: [_]: tools: [=~"^delete"]: confirm: true
+	[=~"^x"]: servers: github: tools: merge: readOnly: true
+	x: servers: github: tools: {"get_*": {}, list: {}, [=~"^get_"]: {}}
+}
+`, `
+team.cue:4:28: profiles[_].servers[_].tools[=~"^delete"]: this allows the tool in every profile that [_] matches, also where no other rule does
+team.cue:5:36: profiles[=~"^x"].servers.github.tools.merge: this allows the tool in every profile that [=~"^x"] matches, also where no other rule does
+team.cue:6:30: profiles.x.servers.github.tools."get_*": it is the name of one tool, and no pattern: that is a regular expression in brackets, such as [=~"^get_"]`},
 		{"of a pattern, once", both + "profiles: [_]: calls: {perRun: 2, perSession: 1}\nprofiles: x: {}\n", `
 team.cue:3:32: profiles.all.calls.perRun: 2 is more than perSession, which is 1`},
 		{"patterns of tools", both + `profiles: x: servers: github: tools: {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/url"
 	"strings"
 	"text/tabwriter"
@@ -27,10 +28,12 @@ server it shows the rules of its tools, and of its resources. With a tool it sho
 the rules that the tool has, and what they come to together.
 
 With arguments, as a JSON object (- reads it from stdin), it decides on that call
-as is done when code makes it, and exits with 0 if the call is allowed and with 1
-if it is denied. What only the server or a person can tell, such as whether a tool
-is as its rule wants it, is not asked. With the URI of a resource it decides on
-reading that.`,
+as is done when code makes it, and says what else has to hold: the budgets, what the
+server must say of the tool, and whether a person is asked. With the URI of a
+resource it decides on reading that.
+
+The exit status is 0 if the call is allowed, 1 if it is denied, 3 if a person is
+asked, and 2 if there is no decision.`,
 		Example: `  bridge explain --profile strict
   bridge explain --profile strict github
   bridge explain --profile strict github.create_issue '{"owner": "acme", "repo": "site"}'`,
@@ -46,20 +49,13 @@ reading that.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := c.load()
-			if err == nil {
-				p, err = c.discover(p)
-			}
-			var list policy.Errors
-			if errors.As(err, &list) {
-				return report(list)
+			e, err := c.explain(args, cmd.InOrStdin())
+			var status exitStatus
+			if err != nil && !errors.As(err, &status) {
+				fmt.Fprintln(cmd.ErrOrStderr(), spoken(err.Error()))
 			}
 			if err != nil {
-				return err
-			}
-			e, err := explained(p, args, cmd.InOrStdin())
-			if err != nil {
-				return err
+				return exitStatus(2) // 1 is a denial
 			}
 			if asJSON {
 				enc := json.NewEncoder(cmd.OutOrStdout())
@@ -69,15 +65,36 @@ reading that.`,
 			} else {
 				e.print(cmd.OutOrStdout())
 			}
-			if err == nil && e.Allowed != nil && !*e.Allowed {
+			switch {
+			case err != nil || e.Allowed == nil:
+				return err
+			case !*e.Allowed:
 				return exitStatus(1)
+			case e.Asks:
+				return exitStatus(3)
 			}
-			return err
+			return nil
 		},
 	}
 	c.flags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
 	return cmd
+}
+
+// explain explains a profile of the policies, or a part of it.
+func (c *choice) explain(args []string, stdin io.Reader) (*explanation, error) {
+	p, err := c.load()
+	if err == nil {
+		p, err = c.discover(p)
+	}
+	var list policy.Errors
+	if errors.As(err, &list) {
+		return nil, report(list)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return explained(p, args, stdin)
 }
 
 // An explanation is of a profile, of a server, of a tool, or of a call.
@@ -95,8 +112,78 @@ type explanation struct {
 	Allowed   *bool             `json:"allowed,omitempty"`
 	Arguments json.RawMessage   `json:"arguments,omitempty"` // as they would be sent
 	Decision  string            `json:"decision,omitempty"`
+	Rule      *at               `json:"rule,omitempty"` // that decides
+	Then      []string          `json:"then,omitempty"` // what else has to hold for a call that is allowed
+	Asks      bool              `json:"asks,omitempty"` // whether a person is asked
 
 	names []string // of the servers
+	none  string   // the budget that allows no call at all
+}
+
+// at is a place, as bridge vet --json has it.
+type at struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	Col  int    `json:"col"`
+}
+
+// further is what else has to hold for a call that a rule allows.
+func (e *explanation) further(p *policy.Profile, r policy.Rule) {
+	e.Rule, e.Asks = &at{r.Pos.File, r.Pos.Line, r.Pos.Col}, r.Confirm
+	say := func(format string, args ...any) { e.Then = append(e.Then, fmt.Sprintf(format, args...)) }
+	if r.Confirm {
+		say("a person is asked first")
+	}
+	for _, b := range []struct {
+		policy.Budget
+		of string
+	}{{r.Budget, ""}, {p.MountBudget(e.Server), " of server " + e.Server}, {p.Budget, " of the profile"}} {
+		for _, limit := range []struct {
+			n    int
+			what string
+		}{{b.PerRun, "calls" + b.of + " in a run"}, {b.PerSession, "calls" + b.of + " in a session"}} {
+			if limit.n < 0 {
+				continue
+			}
+			say("at most %d %s", limit.n, limit.what)
+			if limit.n == 0 && e.none == "" {
+				e.none = fmt.Sprintf("a budget allows 0 %s (%s)", limit.what, b.Pos)
+			}
+		}
+		for _, limit := range []struct {
+			n    int64
+			what string
+		}{{b.BytesPerRun, "bytes of answers" + b.of + " in a run"}, {b.BytesPerSession, "bytes of answers" + b.of + " in a session"}} {
+			if limit.n >= 0 {
+				say("at most %d %s", limit.n, limit.what)
+			}
+		}
+	}
+	for _, s := range r.Sums {
+		if !math.IsInf(s.PerRun, 1) {
+			say("%s sums up to at most %v in a run", s.Argument, s.PerRun)
+		}
+		if !math.IsInf(s.PerSession, 1) {
+			say("%s sums up to at most %v in a session", s.Argument, s.PerSession)
+		}
+	}
+	for _, want := range []struct {
+		name string
+		is   *bool
+	}{{"readOnly", r.ReadOnly}, {"destructive", r.Destructive}, {"idempotent", r.Idempotent}, {"openWorld", r.OpenWorld}} {
+		if want.is != nil {
+			say("the server must say %s: %t of the tool", want.name, *want.is)
+		}
+	}
+	if r.SHA256 != "" {
+		say("the tool's definition must have the sha256 %s", r.SHA256)
+	}
+	if r.Result.Max > 0 {
+		say("an answer of more than %d bytes is an error", r.Result.Max)
+	}
+	if len(r.Result.Redact) > 0 {
+		say("answers are redacted")
+	}
 }
 
 // A rule is one of a policy.
@@ -131,6 +218,7 @@ func explained(p *policy.Profile, args []string, stdin io.Reader) (*explanation,
 		rule, err := p.CheckRead(e.Server, e.Resource)
 		if err == nil {
 			e.Decision = fmt.Sprintf("resource %s of %s: allowed by profile %q (%s)", e.Resource, e.Server, p.Name, rule.Pos)
+			e.further(p, rule)
 		}
 		return e, e.decide(err, nil)
 	case !ofTool:
@@ -159,6 +247,7 @@ func explained(p *policy.Profile, args []string, stdin io.Reader) (*explanation,
 	d, err := p.CheckCall(e.Server, e.Tool, sent)
 	if err == nil {
 		e.Decision = fmt.Sprintf("%s.%s: allowed by profile %q (%s)", e.Server, e.Tool, p.Name, d.Pos)
+		e.further(p, d.Rule)
 	}
 	return e, e.decide(err, d.Args)
 }
@@ -170,6 +259,10 @@ func (e *explanation) decide(err error, args json.RawMessage) error {
 	switch {
 	case errors.As(err, &denial):
 		e.Decision = err.Error()
+		e.Rule = &at{denial.Pos.File, denial.Pos.Line, denial.Pos.Col}
+	case allowed && e.none != "":
+		allowed = false
+		e.Decision = strings.Replace(e.Decision, "allowed", "denied", 1) + ": " + e.none
 	case err != nil:
 		return err
 	}
@@ -188,6 +281,11 @@ func placed(list []policy.RuleText) []rule {
 func (e *explanation) print(w io.Writer) {
 	if e.Decision != "" {
 		fmt.Fprintln(w, e.Decision)
+		if *e.Allowed {
+			for _, then := range e.Then {
+				fmt.Fprintf(w, "  %s\n", then)
+			}
+		}
 		return
 	}
 	if e.Server == "" {

@@ -165,11 +165,12 @@ func (i *initial) mounted(f clients.Found, hidden *hidden, tools []definition.To
 		if text := said(t.Description, 100); text != "" {
 			fmt.Fprintf(&b, "\n\t// %s", text)
 		}
-		mark := "// "
+		// Should its server say something else some day, it is not allowed.
+		mark, rule := "// ", "{}"
 		if readOnly(t) {
-			mark, reads = "", true
+			mark, rule, reads = "", "readOnly: true", true
 		}
-		fmt.Fprintf(&b, "\n\t%s%s: {}", mark, policy.Label(t.Name))
+		fmt.Fprintf(&b, "\n\t%s%s: %s", mark, policy.Label(t.Name), rule)
 	}
 	if len(tools) > 0 {
 		b.WriteByte('\n')

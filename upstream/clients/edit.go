@@ -380,7 +380,11 @@ func editJSON(text []byte, section []string, entry any, goes func(string) bool) 
 	if err != nil {
 		return nil, "", nil, err
 	}
-	shown = fmt.Sprintf("%q: %s", ownEntry, lines)
+	plain, err := json.MarshalIndent(entry, "", "  ")
+	if err != nil {
+		return nil, "", nil, err
+	}
+	shown = fmt.Sprintf("%q: %s", ownEntry, plain)
 	if i := index(servers, ownEntry); i >= 0 {
 		was := &servers.Members[i].Value
 		if sameJSON(*was, value) {

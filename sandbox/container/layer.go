@@ -85,7 +85,7 @@ ARG ` + strings.Join(forwarded, "\nARG ") + `
 USER 0:0
 RUN set -eu; \
     if ! python3 -m pip --version >/dev/null 2>&1; then \
-        apt-get update; apt-get install -y --no-install-recommends python3-pip; rm -rf /var/lib/apt/lists/*; \
+        apt-get update -o Acquire::Retries=3; apt-get install -o Acquire::Retries=3 -y --no-install-recommends python3-pip; rm -rf /var/lib/apt/lists/*; \
     fi; \
     echo ` + list + ` | base64 -d >/tmp/requirements.txt; \
     PIP_BREAK_SYSTEM_PACKAGES=1 PIP_ROOT_USER_ACTION=ignore python3 -m pip install --no-cache-dir --no-input --progress-bar off -r /tmp/requirements.txt; \

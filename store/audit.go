@@ -31,8 +31,15 @@ type Log struct {
 	torn bool       // the last line of ours is not whole
 }
 
-// parts is how many files of one size the log has room for.
-const parts = 8
+const (
+	// parts is how many files of one size the log has room for.
+	parts = 8
+
+	// stuck is how long a bridge waits for another that is about to move a file
+	// that has grown to twice its size: one that grew on would be removed as a
+	// whole, and with it all that was written last.
+	stuck = 5 * time.Second
+)
 
 // Log opens the audit log, which keeps so many bytes. It is an error if nothing
 // can be appended to it.
@@ -98,6 +105,7 @@ func takeBack(f *os.File, n int) bool {
 func (l *Log) open(now time.Time, more int64) (*os.File, error) {
 	day := now.UTC().Format(time.DateOnly)
 	path := filepath.Join(l.dir, day+".jsonl")
+	begun := time.Now()
 	for {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 		if err != nil {
@@ -120,10 +128,13 @@ func (l *Log) open(now time.Time, more int64) (*os.File, error) {
 			f.Close()
 			return nil, err
 		}
-		if size == 0 || !mine { // another bridge is about to move it
-			return f, nil
+		if size == 0 || !mine && (size <= 2*l.bytes/parts || time.Since(begun) > stuck) {
+			return f, nil // which another bridge is about to move
 		}
 		f.Close()
+		if !mine {
+			time.Sleep(time.Millisecond)
+		}
 	}
 }
 

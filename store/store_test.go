@@ -222,11 +222,13 @@ func TestLogIsBounded(t *testing.T) {
 	var wg sync.WaitGroup
 	var begun atomic.Int64 // lines of all, so that all end together
 	var wrote [writers]int
+	var logs [writers]*Log
 	for w := range writers {
 		l, err := s.Log(now, most)
 		if err != nil {
 			t.Fatal(err)
 		}
+		logs[w] = l
 		wg.Go(func() {
 			for ; begun.Add(1) <= 6000; wrote[w]++ {
 				if err := l.Append(now, line{w, wrote[w], strings.Repeat("x", 900)}); err != nil {
@@ -236,6 +238,13 @@ func TestLogIsBounded(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	// The machine may have let one of them wait while the others filled the log.
+	for w, l := range logs {
+		if err := l.Append(now, line{w, wrote[w], "the last"}); err != nil {
+			t.Error(err)
+		}
+		wrote[w]++
+	}
 	files, err := (&Log{dir: dir}).files()
 	if err != nil {
 		t.Fatal(err)
@@ -249,6 +258,9 @@ func TestLogIsBounded(t *testing.T) {
 		sum += len(data)
 		for text := range strings.Lines(string(data)) {
 			var l line
+			if text == "\n" {
+				continue // where a file was moved away before what ended its torn line
+			}
 			if err := json.Unmarshal([]byte(text), &l); err != nil {
 				t.Fatalf("%s: a broken line: %q", name, text)
 			}

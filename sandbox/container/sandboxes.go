@@ -228,13 +228,23 @@ func (s *Sandboxes[B]) orphan(c Listed) bool {
 	return !is
 }
 
-// SweepLater runs a sweep in the background, unless the engine is closed.
+// SweepLater runs a sweep in the background, unless the engine is closed. It is
+// tried again for a while: a service that has just come up may not be ready.
 func (s *Sandboxes[B]) SweepLater(sweep func(context.Context) error) {
 	s.Task(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), sweepTime)
 		defer cancel()
-		if err := sweep(ctx); err != nil {
-			s.log.Warn("containers of bridges that are gone could not be removed", "cause", err)
+		var err error
+		for wait := 100 * time.Millisecond; s.Closed() == nil; wait *= 2 {
+			if err = sweep(ctx); err == nil {
+				return
+			}
+			select {
+			case <-ctx.Done():
+				s.log.Warn("containers of bridges that are gone could not be removed", "cause", err)
+				return
+			case <-time.After(wait):
+			}
 		}
 	})
 }

@@ -179,9 +179,6 @@ func (e *Engine) remove(c *client.Client, id string) bool {
 			return true
 		case client.IsErrConnectionFailed(err):
 			return false
-		case cerrdefs.IsConflict(err) && strings.Contains(err.Error(), "already in progress"):
-			// It ended by itself, and is being removed for that.
-			return true
 		}
 		select {
 		case <-ctx.Done():

@@ -5,6 +5,7 @@ package docker
 import (
 	"context"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -141,7 +142,7 @@ func TestRestart(t *testing.T) {
 	image := os.Getenv(imageEnv)
 	d := newDaemon(t)
 	d.give(t, image)
-	e := New(Options{Image: image, Host: d.host()})
+	e := New(Options{Image: image, Host: d.host(), Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	t.Cleanup(e.Close)
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		t.Run(signal.String(), func(t *testing.T) {
@@ -177,7 +178,9 @@ func TestRestart(t *testing.T) {
 			if out, stderr, exit := enginetest.Collect(t, b); out != "2\n" || exit != (sandbox.Exit{}) {
 				t.Errorf("%q, %+v %s", out, exit, stderr)
 			}
-			deadline := time.Now().Add(5 * time.Second)
+			// One that starts while the container still runs kills it, and takes ten
+			// seconds if it has missed the news of its end.
+			deadline := time.Now().Add(30 * time.Second)
 			for len(containersOn(t, e, container.OwnerLabel)) > 0 {
 				if time.Now().After(deadline) {
 					t.Fatalf("left: %v", containersOn(t, e, container.OwnerLabel))

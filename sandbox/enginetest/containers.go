@@ -26,7 +26,6 @@ type Containers struct {
 	Owned  func(t testing.TB, owner string) []string // the containers with that label, running or not
 	Remove func(t testing.TB, e Engine, name string) // from outside, as the engine's own command does
 	Ways   []string                                  // variables that have a helper reach the engine in other ways
-	Left   func(t testing.TB) (folders []string)     // what else a killed process may leave; nil for nothing
 }
 
 // Main runs the tests of a package, or a helper: one of the package's own, or
@@ -126,9 +125,9 @@ func (s Subject) holdStarts(e Engine) error {
 }
 
 // helper starts a helper that holds containers, and returns it with their owner.
-func (s Subject) helper(t *testing.T, name, way string) (cmd *exec.Cmd, owner string) {
+func (s Subject) helper(t *testing.T, name string, env ...string) (cmd *exec.Cmd, owner string) {
 	t.Helper()
-	cmd = Helper(t, name, way)
+	cmd = Helper(t, name, env...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -172,24 +171,18 @@ func (s Subject) containers(t *testing.T) {
 // input or not.
 func (s Subject) killedOwner(t *testing.T) {
 	s.New(t) // or the test is skipped
-	left := func() []string {
-		if s.Containers.Left == nil {
-			return nil
-		}
-		return s.Containers.Left(t)
-	}
 	for _, way := range append([]string{""}, s.Containers.Ways...) {
 		for name, want := range map[string]int{"sandboxes": 4, "flood": 1, "deaf": 1} {
 			t.Run(strings.TrimSpace(name+" "+way), func(t *testing.T) {
-				before := left()
-				cmd, owner := s.helper(t, name, way)
+				dir := OpenDir(t, 0o777) // for temporary files of this process alone
+				cmd, owner := s.helper(t, name, way, "TMPDIR="+dir)
 				if all := s.Containers.Owned(t, owner); len(all) != want {
 					t.Errorf("containers: %v, want %d", all, want)
 				}
 				kill(cmd)
 				Within(t, func() []string {
-					more := slices.DeleteFunc(left(), func(name string) bool { return slices.Contains(before, name) })
-					return append(s.Containers.Owned(t, owner), more...)
+					folders, _ := filepath.Glob(filepath.Join(dir, "bridge-*"))
+					return append(s.Containers.Owned(t, owner), folders...)
 				})
 			})
 		}
@@ -202,7 +195,7 @@ func (s Subject) killedAtAnyMoment(t *testing.T) {
 	s.New(t)
 	var owners []string
 	for n := range 12 {
-		cmd, owner := s.helper(t, "starts", "")
+		cmd, owner := s.helper(t, "starts")
 		owners = append(owners, owner)
 		time.Sleep(time.Duration(150+n*31) * time.Millisecond) // the moment
 		kill(cmd)

@@ -32,7 +32,6 @@ var subject = enginetest.Subject{
 		Owned:  owned,
 		Remove: removeContainer,
 		Ways:   []string{ownEnv + "=1"},
-		Left:   folders,
 	},
 	Refused: sandbox.Spec{Image: "localhost/no-such-image"},
 	Idle: func(e enginetest.Engine) {

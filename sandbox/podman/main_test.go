@@ -5,7 +5,6 @@ import (
 	"context"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -71,15 +70,6 @@ func removeContainer(t testing.TB, e enginetest.Engine, name string) {
 	if err := s.remove(t.Context(), name); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// folders are the temporary folders of engines.
-func folders(t testing.TB) []string {
-	all, err := filepath.Glob(filepath.Join(os.TempDir(), "bridge-podman-[0-9]*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
 }
 
 // ordinaryEnv names a command that runs another as an ordinary user who has

@@ -203,10 +203,12 @@ type Listed struct {
 // more: whose bridge has certainly ended, or which this engine has given up.
 func (s *Sandboxes[B]) Sweep(all []Listed, remove func(id string) bool) error {
 	var left []string
+	var again error
 	for _, c := range all {
 		if !s.orphan(c) {
 			continue
 		}
+		again = errAgain
 		s.log.Info("removing a container that was left behind", "container", c.ID, "owner", c.Owner)
 		if !remove(c.ID) {
 			left = append(left, c.ID[:12])
@@ -215,8 +217,12 @@ func (s *Sandboxes[B]) Sweep(all []Listed, remove func(id string) bool) error {
 	if len(left) > 0 {
 		return fmt.Errorf("%s has not removed what ended bridges have left; run: %s rm -f %s", s.engine, s.engine, strings.Join(left, " "))
 	}
-	return nil
+	return again
 }
+
+// errAgain has a sweep look once more whether what was removed is gone: docker
+// that has just been started brings back what it was still about to restore.
+var errAgain = errors.New("what was removed may have come back")
 
 func (s *Sandboxes[B]) orphan(c Listed) bool {
 	if c.Owner != s.Owner {
@@ -235,7 +241,7 @@ func (s *Sandboxes[B]) SweepLater(sweep func(context.Context) error) {
 		ctx, cancel := context.WithTimeout(context.Background(), sweepTime)
 		defer cancel()
 		var err error
-		for wait := 100 * time.Millisecond; s.Closed() == nil; wait *= 2 {
+		for wait := 100 * time.Millisecond; s.Closed() == nil; wait = min(2*wait, 500*time.Millisecond) {
 			if err = sweep(ctx); err == nil {
 				return
 			}
